@@ -1,0 +1,5 @@
+"""`python -m patcache` is the command line."""
+
+from patcache.cli import main
+
+main()

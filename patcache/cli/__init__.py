@@ -1,0 +1,77 @@
+"""The command line: `patcache COMMAND`. A command's module is imported when it is asked for."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+import rich_click as click
+
+from patcache.cli.output import say
+from patcache.errors import PatcacheError
+from patcache.version import __version__
+
+COMMANDS = {
+    "import": "patcache.cli.import_:import_",
+    "rejects": "patcache.cli.rejects:rejects",
+    "sample": "patcache.cli.sample:sample",
+    "shortages": "patcache.cli.shortages:shortages",
+    "embed": "patcache.cli.embed:embed",
+    "score": "patcache.cli.score:score",
+    "add": "patcache.cli.add:add",
+    "models": "patcache.cli.models:models",
+    "rm": "patcache.cli.rm:rm",
+    "leaderboard": "patcache.cli.leaderboard:leaderboard",
+    "matrix": "patcache.cli.matrix:matrix",
+    "cells": "patcache.cli.cells:cells",
+    "run": "patcache.cli.run:run",
+    "sql": "patcache.cli.sql:sql",
+    "demo": "patcache.cli.demo:demo",
+}
+EXIT_INTERRUPTED = 130
+
+
+class Commands(click.RichGroup):
+    """The commands in the order of COMMANDS; errors become three lines and an exit code."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module, function = COMMANDS[cmd_name].split(":")
+        command: click.Command = getattr(import_module(module), function)
+        return command
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except PatcacheError as error:
+            show_error(error)
+            ctx.exit(error.exit_code)
+        except KeyboardInterrupt:
+            say("interrupted: what was finished is kept; the same command goes on from there")
+            ctx.exit(EXIT_INTERRUPTED)
+
+
+def show_error(error: PatcacheError) -> None:
+    """What, why and what to do, a line each, on stderr."""
+    say(f"error: {error.what}")
+    for line in (error.why, error.todo):
+        if line:
+            say(f"  {line}")
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="patcache")
+def cli() -> None:
+    """Which text embedding model ranks the similarity of your patents best, and how sure are we?
+
+    Start with `patcache demo`, or `patcache import FILE --store DIR`.
+    """
+
+
+def main() -> None:
+    """The console script."""
+    cli(prog_name="patcache")

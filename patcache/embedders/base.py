@@ -1,0 +1,119 @@
+"""What an embedder is, and which kinds there are.
+
+An embedder turns texts into vectors; its spec says everything that changes them. Kinds are
+imported when asked for, so that a machine without torch lists and runs all the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from patcache.errors import ModelRefused
+from patcache.records import Role, Runtime, Spec
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+    from patcache.records import FloatArray
+
+
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """Vectors of some texts, row i for text i, and how many of the texts were cut to fit.
+
+    Shapes: vectors (n, dim) float32, or CSR float32 of that shape where the spec is sparse.
+    """
+
+    vectors: FloatArray | csr_array
+    n_truncated: int = 0
+
+
+class Embedder(Protocol):
+    """Turns texts into vectors: the same spec and text, the same vector to float32 rounding."""
+
+    spec: Spec  # weights, engine, prompts, pooling, max_tokens, dim: all that changes it
+    device: str  # the one really in use, read back from the library
+    provenance: Mapping[str, Any]  # library versions, threads: JSON-able, never identity
+
+    def encode(self, texts: Sequence[str], role: Role) -> Encoded:
+        """Vectors of texts, prompt included already; role only for models that take it apart."""
+
+
+class FitTexts(Protocol):
+    """The texts a fitted model (tfidf, word2vec) is made from.
+
+    They come in the order of their keys, so that the order of import changes nothing.
+    """
+
+    digest: str  # sha256 over the sorted keys: what was fitted on
+
+    def __len__(self) -> int: ...
+
+    def __iter__(self) -> Iterator[str]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """A request with every default filled in: what to load, without having loaded it.
+
+    kind: a name of EMBEDDERS. settings: complete and JSON-able. is_fitted: made from a corpus.
+    """
+
+    kind: str
+    label: str
+    settings: Mapping[str, Any]
+    is_fitted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What an embedder may use while it is loaded.
+
+    fit: the texts to fit on, for a new fitted spec. fit_path: the folder of a stored fit to load
+    instead. cache_path: a folder for rebuildable things (token ids).
+    """
+
+    runtime: Runtime = field(default_factory=Runtime)
+    fit: FitTexts | None = None
+    fit_path: Path | None = None
+    fit_digest: str | None = None
+    cache_path: Path | None = None
+
+
+class Fitted(Protocol):
+    """An embedder that was made from a corpus and keeps what it learnt, without pickle."""
+
+    def save_fit(self, folder: Path) -> None:
+        """Writes the fit beside the vectors; Context.fit_path reads it back."""
+
+
+class Load(Protocol):
+    def __call__(self, resolved: Resolved, context: Context) -> Embedder: ...
+
+
+EMBEDDERS = {
+    "random": "patcache.embedders.random:load",
+    "tfidf": "patcache.embedders.tfidf:load",
+    "word2vec": "patcache.embedders.word2vec:load",
+    "transformer": "patcache.embedders.transformer:load",
+    "onnx": "patcache.embedders.onnx:load",
+    "use": "patcache.embedders.use:load",
+    "python": "patcache.embedders.python:load",
+}
+
+
+def load(resolved: Resolved, context: Context) -> Embedder:
+    """The embedder ready to encode. Errors: ModelRefused, naming the extra to install if any."""
+    try:
+        module, function = EMBEDDERS[resolved.kind].split(":")
+    except KeyError as error:
+        known = ", ".join(EMBEDDERS)
+        raise ModelRefused(
+            f"unknown kind of model {resolved.kind!r}", f"the kinds are {known}"
+        ) from error
+    loader: Load = getattr(import_module(module), function)
+    return loader(resolved, context)

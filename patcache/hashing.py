@@ -1,0 +1,62 @@
+"""The key of a text and of a spec: the one place where patcache hashes."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from patcache.records import KeyArray
+
+KEY_BYTES = 16
+SPEC_ID_DIGITS = 16
+
+
+def text_key(text: str) -> bytes:
+    """First 16 bytes of sha256 of the UTF-8 text; in SQL `unhex(substr(sha256(t), 1, 32))`."""
+    return hashlib.sha256(text.encode("utf-8")).digest()[:KEY_BYTES]
+
+
+def text_keys(texts: Sequence[str]) -> KeyArray:
+    """Keys (n, 16) uint8, row i for texts[i]."""
+    import numpy as np
+
+    joined = b"".join(map(text_key, texts))
+    return np.frombuffer(joined, dtype=np.uint8).reshape(len(texts), KEY_BYTES)
+
+
+def canonical_json(value: Mapping[str, Any]) -> str:
+    """JSON with sorted keys and no optional white space: equal settings, equal bytes."""
+    return json.dumps(
+        value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
+    )
+
+
+def settings_digest(value: Mapping[str, Any]) -> str:
+    """First 16 hex digits of sha256 of the canonical JSON: a spec_id, scoring_id or request key."""
+    return hashlib.sha256(canonical_json(value).encode("utf-8")).hexdigest()[:SPEC_ID_DIGITS]
+
+
+def keys_digest(keys: Iterable[bytes]) -> str:
+    """sha256 over the given keys in the given order; sort them first where order must not count."""
+    digest = hashlib.sha256()
+    for key in keys:
+        digest.update(key)
+    return digest.hexdigest()
+
+
+def file_digest(path: Path) -> str:
+    """sha256 of a file's bytes, as 64 hex digits."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def folder_digest(paths: Iterable[Path]) -> str:
+    """sha256 over names and contents of files, in order of name: one digest for a set of weights."""
+    digest = hashlib.sha256()
+    for path in sorted(paths, key=lambda p: p.name):
+        digest.update(f"{path.name}\0{file_digest(path)}\n".encode())
+    return digest.hexdigest()

@@ -1,0 +1,142 @@
+"""What crosses modules: frozen records, array aliases and the small enumerations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+from patcache.hashing import settings_digest
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    IntArray = NDArray[np.int64]
+    FloatArray = NDArray[np.float32]
+    DoubleArray = NDArray[np.float64]
+    BoolArray = NDArray[np.bool_]
+    KeyArray = NDArray[np.uint8]  # (n, 16): text keys
+
+SECTIONS = ("A", "B", "C", "D", "E", "F", "G", "H")
+
+Progress = Callable[[int, int], None]  # called with (done, total)
+Role = Literal["query", "document"]
+Indicator = Literal["footrule", "concordance"]
+TestName = Literal["u", "signed-rank"]
+Alternative = Literal["greater", "less", "two-sided"]
+Correction = Literal["holm", "bh", "none"]
+
+INDICATORS: tuple[Indicator, ...] = ("footrule", "concordance")
+TESTS: tuple[TestName, ...] = ("u", "signed-rank")
+CORRECTIONS: tuple[Correction, ...] = ("holm", "bh", "none")
+
+
+@dataclass(frozen=True, slots=True)
+class TextView:
+    """Which text of a patent a model reads: fields joined by the separator, empty ones left out."""
+
+    fields: tuple[str, ...] = ("title", "abstract")
+    separator: str = ". "
+
+    @property
+    def name(self) -> str:
+        return "+".join(self.fields)
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """A model and every setting that changes its vectors; equal identities are one spec.
+
+    label:    what people call it ("minilm@cls"); unique in a store, not part of the identity.
+    identity: canonical, JSON-able; always holds "embedder", "text" (fields, separator), "prompts"
+              (query, document), "storage" ("float32" or "float16") and "normalize".
+    dim:      columns of its vectors. sparse: CSR rows instead of dense ones.
+    """
+
+    label: str
+    identity: Mapping[str, Any]
+    dim: int
+    sparse: bool = False
+
+    @property
+    def spec_id(self) -> str:
+        return settings_digest(self.identity)
+
+    @property
+    def embedder(self) -> str:
+        return str(self.identity["embedder"])
+
+    @property
+    def storage(self) -> str:
+        return str(self.identity["storage"])
+
+    @property
+    def text_view(self) -> TextView:
+        text = self.identity["text"]
+        return TextView(tuple(text["fields"]), text["separator"])
+
+    def prompt(self, role: Role) -> str:
+        """The text put before a patent's own when it is the target (query) or a candidate."""
+        return str(self.identity["prompts"][role])
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRequest:
+    """A model as asked for: a preset ("tfidf", "minilm@cls"), a folder or a hub name, and settings.
+
+    settings override the preset's: pooling, max_tokens, engine, arithmetic, text, prompts ...
+    """
+
+    name: str
+    label: str | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Runtime:
+    """Where and how fast a model runs: recorded with each block, never part of a spec."""
+
+    device: str = "auto"  # auto, cpu, cuda, cuda:1, mps
+    allow_cpu: bool = False  # asked for a GPU and not got it: go on, on the CPU
+    threads: int | None = None  # None: as many as there are cores
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """A set of cells; None means all of them."""
+
+    years: tuple[int, ...] | None = None
+    sections: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """The gold levels of a tuple's candidates, ascending: (1, 2, 3, 4, 5, 6) is the study's."""
+
+    levels: tuple[int, ...]
+
+    @property
+    def n_candidates(self) -> int:
+        return len(self.levels)
+
+    @property
+    def level_sizes(self) -> tuple[int, ...]:
+        """How many candidates each level has, least similar first."""
+        return tuple(self.levels.count(level) for level in sorted(set(self.levels)))
+
+
+@dataclass(frozen=True, slots=True)
+class TupleSet:
+    """Tuples of one shape.
+
+    Shapes: ids (n,) int64; targets (n,) int32; candidates (n, m) int32, in gold order, least
+    similar first; years (n,) int16; sections (n,) str. Patents are patent_ids of the store.
+    """
+
+    shape: Shape
+    ids: NDArray[np.int64]
+    targets: NDArray[np.int32]
+    candidates: NDArray[np.int32]
+    years: NDArray[np.int16]
+    sections: NDArray[np.str_]

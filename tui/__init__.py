@@ -1,0 +1,1 @@
+"""The terminal screens of patcache, imported as patcache.tui."""
