@@ -55,7 +55,7 @@ def file_digest(path: Path) -> str:
 
 
 def folder_digest(paths: Iterable[Path]) -> str:
-    """sha256 over names and contents of files, in order of name: one digest for a set of weights."""
+    """sha256 over names and contents of files, in order of name: one digest for a weight set."""
     digest = hashlib.sha256()
     for path in sorted(paths, key=lambda p: p.name):
         digest.update(f"{path.name}\0{file_digest(path)}\n".encode())

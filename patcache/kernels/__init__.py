@@ -1,0 +1,1 @@
+"""Statistics and draws: arrays in, arrays out, numpy only."""

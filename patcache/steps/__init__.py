@@ -1,0 +1,1 @@
+"""The pipeline in its order: importing, sampling, embedding, scoring, study."""
