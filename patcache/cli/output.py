@@ -7,7 +7,8 @@ import dataclasses
 import json
 import math
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from decimal import Decimal
 from typing import Any
 
 import rich_click as click
@@ -55,7 +56,21 @@ def write_listing(listing: Listing[Any], fmt: str, grid: Grid | None = None) -> 
         return
     for line in (*listing.caption, *listing.notes):
         say(line)
-    MACHINE_WRITERS[fmt](listing)
+    write_rows(listing.columns, (tuple(row.values()) for row in listing.to_dicts()), fmt)
+
+
+def write_rows(columns: Sequence[str], rows: Iterable[Sequence[Any]], fmt: str) -> None:
+    """Plain rows to stdout in any format, as they are."""
+    if fmt in MACHINE_WRITERS:
+        MACHINE_WRITERS[fmt](columns, rows)
+        return
+    values = list(rows)
+    is_number = tuple(
+        any(isinstance(row[i], (int, float, Decimal)) for row in values)
+        for i in range(len(columns))
+    )
+    cells = tuple(tuple(cell_text(value) for value in row) for row in values)
+    click.echo(PEOPLE_WRITERS[fmt](Grid(tuple(columns), cells, is_number)))
 
 
 def grid_of(listing: Listing[Any]) -> Grid:
@@ -78,11 +93,13 @@ def cell_text(value: Any, fmt: str = "") -> str:
         return MISSING
     if isinstance(value, bool):
         return "yes" if value else "no"
+    if isinstance(value, Decimal):
+        return cell_text(_number(value), fmt)
     if isinstance(value, (int, float)):
         return format(value, fmt or ("," if isinstance(value, int) else ".4g"))
     if isinstance(value, (list, tuple)):
         return ", ".join(cell_text(item) for item in value)
-    return str(value)
+    return value.hex() if isinstance(value, bytes) else str(value)
 
 
 def _block(lines: Sequence[str], fmt: str) -> str:
@@ -134,23 +151,25 @@ def _one_line(text: str) -> str:
     return "".join(c if c.isprintable() else " " for c in text)
 
 
-def _write_csv(listing: Listing[Any]) -> None:
+def _write_csv(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     writer = csv.writer(sys.stdout, lineterminator="\n")
-    writer.writerow(listing.columns)
-    for row in listing.to_dicts():
-        writer.writerow([_plain(value, nested=False) for value in row.values()])
+    writer.writerow(columns)
+    for row in rows:
+        writer.writerow([_plain(value, nested=False) for value in row])
 
 
-def _write_json(listing: Listing[Any]) -> None:
-    rows = [{k: _plain(v, nested=True) for k, v in row.items()} for row in listing.to_dicts()]
-    click.echo(json.dumps(rows, indent=1, ensure_ascii=False))
+def _write_json(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    records = [_record(columns, row) for row in rows]
+    click.echo(json.dumps(records, indent=1, ensure_ascii=False))
 
 
-def _write_jsonl(listing: Listing[Any]) -> None:
-    for row in listing.to_dicts():
-        click.echo(
-            json.dumps({k: _plain(v, nested=True) for k, v in row.items()}, ensure_ascii=False)
-        )
+def _write_jsonl(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    for row in rows:
+        click.echo(json.dumps(_record(columns, row), ensure_ascii=False))
+
+
+def _record(columns: Sequence[str], row: Sequence[Any]) -> dict[str, Any]:
+    return {name: _plain(v, nested=True) for name, v in zip(columns, row, strict=True)}
 
 
 def _plain(value: Any, *, nested: bool) -> Any:
@@ -165,7 +184,14 @@ def _plain(value: Any, *, nested: bool) -> Any:
         return items_of if nested else json.dumps(items_of, ensure_ascii=False)
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
-    return str(value)
+    if isinstance(value, Decimal):
+        return _number(value)
+    return value.hex() if isinstance(value, bytes) else str(value)
+
+
+def _number(value: Decimal) -> int | float:
+    """DuckDB's sums of integers come as decimals without decimals."""
+    return int(value) if value == value.to_integral_value() else float(value)
 
 
 PEOPLE_WRITERS: dict[str, Callable[[Grid], str]] = {
@@ -173,7 +199,7 @@ PEOPLE_WRITERS: dict[str, Callable[[Grid], str]] = {
     "md": _as_markdown,
     "latex": _as_latex,
 }
-MACHINE_WRITERS: dict[str, Callable[[Listing[Any]], None]] = {
+MACHINE_WRITERS: dict[str, Callable[[Sequence[str], Iterable[Sequence[Any]]], None]] = {
     "csv": _write_csv,
     "json": _write_json,
     "jsonl": _write_jsonl,

@@ -1,7 +1,8 @@
 """One in-memory DuckDB instance per process, and who of its threads has which file attached.
 
-Readers of a file share one attachment, counted; a writer has it alone. The last to leave
-detaches, so that between two units of work no process holds the file.
+Readers of a file share one attachment, counted; a writer has it alone, and so has a query of the
+user's, which runs in a locked-down instance of its own. The last to leave detaches, so that
+between two units of work no process holds the file.
 """
 
 from __future__ import annotations
@@ -19,7 +20,13 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     import duckdb
 
-Mode = Literal["read", "write", "sole"]  # sole: nobody else of this process, nothing attached
+Mode = Literal["read", "write", "sandbox"]  # sandbox: read-only, for SQL that users write
+
+LOCK_DOWN = (
+    "SET python_enable_replacements = false",
+    "SET enable_external_access = false",
+    "SET lock_configuration = true",
+)
 
 
 @dataclass(slots=True)
@@ -39,12 +46,16 @@ class Attachment:
 
     file: _File
     mode: Mode
+    instance: duckdb.DuckDBPyConnection
     alias: str
 
     @contextmanager
     def cursor(self) -> Iterator[duckdb.DuckDBPyConnection]:
         """A cursor whose default database is the file."""
-        cursor = _instance().cursor()
+        if self.mode == "sandbox":
+            yield self.instance  # a second cursor could no longer be told its database
+            return
+        cursor = self.instance.cursor()
         try:
             cursor.execute(f"USE {self.alias}")
             yield cursor
@@ -55,11 +66,12 @@ class Attachment:
         with self.file.changed:
             if self.mode == "read":
                 self.file.readers -= 1
-            if self.mode != "read" or self.file.readers == 0:
-                if self.alias:
-                    _instance().execute(f"DETACH {self.alias}")
+            if self.mode == "sandbox":
+                self.instance.close()
+            elif self.file.readers == 0:
+                self.instance.execute(f"DETACH {self.alias}")
+            if self.mode != "read":
                 self.file.has_writer = False
-                self.file.alias = ""
             self.file.changed.notify_all()
 
 
@@ -81,14 +93,16 @@ def acquire(path: Path, mode: Mode, deadline: float) -> Attachment:
         _wait_for_turn(file, mode, deadline)
         if mode == "read" and file.readers > 0:
             file.readers += 1
-            return Attachment(file, mode, file.alias)
-        alias = "" if mode == "sole" else _attach(path, mode)
-        file.alias = alias
+            return Attachment(file, mode, _instance(), file.alias)
+        file.alias = f"store_{next(_numbers)}"
+        instance = _sandbox(path, file.alias) if mode == "sandbox" else _instance()
+        if mode != "sandbox":
+            _attach(instance, path, file.alias, read_only=mode == "read")
         if mode == "read":
             file.readers = 1
         else:
             file.has_writer = True
-        return Attachment(file, mode, alias)
+        return Attachment(file, mode, instance, file.alias)
 
 
 def _wait_for_turn(file: _File, mode: Mode, deadline: float) -> None:
@@ -110,12 +124,27 @@ def _wait_for_turn(file: _File, mode: Mode, deadline: float) -> None:
             file.changed.notify_all()
 
 
-def _attach(path: Path, mode: Mode) -> str:
-    alias = f"store_{next(_numbers)}"
+def _attach(
+    instance: duckdb.DuckDBPyConnection, path: Path, alias: str, *, read_only: bool
+) -> None:
     quoted = str(path).replace("'", "''")
-    options = " (READ_ONLY)" if mode == "read" else ""
-    _instance().execute(f"ATTACH '{quoted}' AS {alias}{options}")
-    return alias
+    options = " (READ_ONLY)" if read_only else ""
+    instance.execute(f"ATTACH '{quoted}' AS {alias}{options}")
+
+
+def _sandbox(path: Path, alias: str) -> duckdb.DuckDBPyConnection:
+    """An instance that reads this one file and nothing else, and cannot be told otherwise."""
+    import duckdb
+
+    instance = duckdb.connect(":memory:")
+    try:
+        _attach(instance, path, alias, read_only=True)
+        for statement in (f"USE {alias}", *LOCK_DOWN):
+            instance.execute(statement)
+    except duckdb.Error:
+        instance.close()
+        raise
+    return instance
 
 
 def _file_of(path: Path) -> _File:

@@ -85,6 +85,12 @@ class StoreFolder:
             cursor.execute("COMMIT")
 
     @contextmanager
+    def sandbox(self) -> Iterator[duckdb.DuckDBPyConnection]:
+        """A connection for SQL that users write: reads this store, no other file, no settings."""
+        with self._attached("sandbox") as connection:
+            yield connection
+
+    @contextmanager
     def _attached(self, mode: attach.Mode) -> Iterator[duckdb.DuckDBPyConnection]:
         import duckdb
 
