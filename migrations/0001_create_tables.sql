@@ -130,8 +130,23 @@ CREATE TABLE data.requests (             -- what was asked -> the spec it was, w
     spec_id     VARCHAR NOT NULL
 );
 
-CREATE TABLE data.encodings (            -- one row for each run of an embedder
+CREATE TABLE data.sources (              -- how a spec's model is loaded again, by label
+    spec_id     VARCHAR NOT NULL,        -- unique
+    kind        VARCHAR NOT NULL,
+    label       VARCHAR NOT NULL,
+    settings    JSON NOT NULL,           -- every default filled in; may hold paths
+    is_fitted   BOOLEAN NOT NULL
+);
+
+CREATE TABLE data.embedded (             -- whose texts all have vectors: nothing to look up again
     spec_id     VARCHAR NOT NULL,
+    sample_id   INTEGER,                 -- NULL: the whole corpus
+    n_tuples    BIGINT NOT NULL,         -- tuples (patents, for the corpus) at that moment
+    n_rows      BIGINT NOT NULL          -- vectors of the spec at that moment
+);
+
+CREATE TABLE data.encodings (            -- one row for each run of an embedder; a run that was
+    spec_id     VARCHAR NOT NULL,        -- killed is counted with the next one
     started_at  TIMESTAMPTZ NOT NULL,
     n_texts     BIGINT NOT NULL,
     n_truncated BIGINT NOT NULL,

@@ -1,0 +1,214 @@
+"""The vectors of one spec on disk: row i of the arrays belongs to key i.
+
+A block is written as vectors, then keys, then (both on disk) its line in the journal. What no
+line names does not exist, so a process killed at any byte loses at most the running block, and
+the next writer continues where the journal ends: the finished files are those of a run that
+nothing interrupted.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeAlias, TypeVar
+
+import numpy as np
+
+from patcache.errors import ModelRefused, VectorsDamaged
+from patcache.records import Progress, Spec
+from patcache.vectors.folder import check_spec, write_spec, writer_lock
+from patcache.vectors.journal import Block, Run, append_block, cut_torn_line, read_journal
+from patcache.vectors.keys import KeyIndex, first_of_each
+from patcache.vectors.npyfile import NpyFile
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from scipy.sparse import csr_array
+
+    from patcache.records import FloatArray, IntArray, KeyArray
+
+KEYS = "keys"
+DTYPES: Mapping[str, np.dtype[Any]] = {"float32": np.dtype("<f4"), "float16": np.dtype("<f2")}
+Vectors = TypeVar("Vectors")
+
+
+class Rows(ABC, Generic[Vectors]):
+    """Vectors by row and by key; see `open_rows`.
+
+    files: in the order they are written, the keys last. Readers see the rows there were when they
+    opened the folder.
+    """
+
+    def __init__(self, folder: Path, spec: Spec) -> None:
+        self.folder = folder
+        self.spec = spec
+        self.files: Mapping[str, NpyFile] = {
+            **self._vector_files(),
+            KEYS: NpyFile(folder / "keys.npy", np.dtype("u1"), 16),
+        }
+        self.blocks: list[Block] = []
+        self._index: KeyIndex | None = None
+        self._is_writing = False
+        check_spec(folder, spec)
+        self._reload()
+
+    @property
+    def n_rows(self) -> int:
+        return self.blocks[-1].stop if self.blocks else 0
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of the arrays that the journal names."""
+        return sum(file.end_of(self._length(name)) for name, file in self.files.items())
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """What numbers are stored as."""
+        return DTYPES[self.spec.storage]
+
+    def missing(self, keys: KeyArray) -> IntArray:
+        """Positions of the keys that have no row: the first of each distinct key, in order."""
+        absent = np.flatnonzero(self.rows_of(keys) < 0)
+        return absent[first_of_each(keys[absent])]
+
+    def rows_of(self, keys: KeyArray) -> IntArray:
+        """Row of each key (len(keys),); -1 where it has none."""
+        if self._index is None:
+            self._index = KeyIndex(self.keys)
+        return self._index.rows_of(keys)
+
+    @contextmanager
+    def writing(self) -> Iterator[Self]:
+        """The right to append, for one process at a time.
+
+        Errors: VectorsBusy, naming the process that has it; VectorsDamaged.
+        """
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with writer_lock(self.folder):
+            if not check_spec(self.folder, self.spec):
+                write_spec(self.folder, self.spec)
+            cut_torn_line(self.folder)
+            self._reload()
+            for name, file in self.files.items():
+                file.cut(self._length(name))
+            self._is_writing = True
+            try:
+                yield self
+            finally:
+                self._is_writing = False
+
+    def append(self, keys: KeyArray, vectors: Vectors, run: Run) -> None:
+        """Adds a block: row i for keys[i], on disk when this returns.
+
+        Errors: ValueError for another shape or outside `writing`; ModelRefused where a value does
+        not fit the storage dtype; PatcacheError for a full disk.
+        """
+        if not self._is_writing:
+            raise ValueError("rows are appended inside `with rows.writing()`")
+        arrays = {**self._arrays(vectors), KEYS: keys}
+        if self._count(vectors) != len(keys):
+            raise ValueError(f"{self._count(vectors)} vectors for {len(keys)} keys")
+        lengths, checksums = {}, {}
+        for name, file in self.files.items():
+            at = self._length(name)
+            checksums[name] = file.write(arrays[name], at)
+            lengths[name] = at + len(arrays[name])
+        stop = self.n_rows + len(keys)
+        block = Block(self.n_rows, stop, lengths, checksums, run)
+        append_block(self.folder, block)
+        self.blocks.append(block)
+        self._map()
+
+    @abstractmethod
+    def gather(self, rows: IntArray) -> Vectors:
+        """Vectors of some rows as float32, row i for rows[i]."""
+
+    @abstractmethod
+    def _vector_files(self) -> dict[str, NpyFile]: ...
+
+    @abstractmethod
+    def _arrays(self, vectors: Vectors) -> dict[str, NDArray[Any]]:
+        """What each vector file gets of a block. Errors: ValueError, ModelRefused."""
+
+    @abstractmethod
+    def _count(self, vectors: Vectors) -> int: ...
+
+    def _stored(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Values in the storage dtype. Errors: ModelRefused where a finite one would overflow."""
+        with np.errstate(over="ignore"):
+            stored = values.astype(self.dtype, copy=False)
+        if stored.dtype != values.dtype and (np.isfinite(values) & ~np.isfinite(stored)).any():
+            raise ModelRefused(
+                f"the vectors of {self.spec.label} do not fit {self.spec.storage}",
+                f"the largest value is {np.abs(values[np.isfinite(values)]).max():.4g}",
+                "store them as they are: --storage float32",
+            )
+        return stored
+
+    def _length(self, name: str) -> int:
+        """Items of a file that the journal names."""
+        return self.blocks[-1].lengths[name] if self.blocks else 0
+
+    def _reload(self) -> None:
+        self.blocks = read_journal(self.folder)
+        for name, file in self.files.items():
+            file.check(self._length(name))
+        self._map()
+
+    def _map(self) -> None:
+        self.arrays = {name: file.map(self._length(name)) for name, file in self.files.items()}
+        self.keys: KeyArray = self.arrays[KEYS]
+        self._index = None
+
+
+class DenseRows(Rows["FloatArray"]):
+    """vectors.npy: (n, dim), float32 or float16."""
+
+    def gather(self, rows: IntArray) -> FloatArray:
+        """Vectors (len(rows), dim) float32."""
+        return self.arrays["vectors"][rows].astype(np.float32, copy=False)
+
+    def _vector_files(self) -> dict[str, NpyFile]:
+        return {"vectors": NpyFile(self.folder / "vectors.npy", self.dtype, self.spec.dim)}
+
+    def _arrays(self, vectors: FloatArray) -> dict[str, NDArray[Any]]:
+        if vectors.ndim != 2 or vectors.shape[1] != self.spec.dim:
+            raise ValueError(f"vectors {vectors.shape} for a spec of dimension {self.spec.dim}")
+        return {"vectors": self._stored(vectors)}
+
+    def _count(self, vectors: FloatArray) -> int:
+        return len(vectors)
+
+
+AnyRows: TypeAlias = "Rows[FloatArray] | Rows[csr_array]"
+
+
+def open_rows(folder: Path, spec: Spec) -> AnyRows:
+    """The rows of a spec, dense or sparse; none where the folder does not exist yet.
+
+    Errors: VectorsDamaged where the folder is of another spec, or a file is not what the journal
+    says: dtype, dimension, order, length.
+    """
+    if spec.sparse:
+        from patcache.vectors.sparse import SparseRows
+
+        return SparseRows(folder, spec)
+    return DenseRows(folder, spec)
+
+
+def verify_rows(rows: AnyRows, progress: Progress | None = None) -> None:
+    """Reads every byte against its checksum. Errors: VectorsDamaged, naming file and rows."""
+    before: Mapping[str, int] = dict.fromkeys(rows.files, 0)
+    for block in rows.blocks:
+        for name, file in rows.files.items():
+            if file.checksum(before[name], block.lengths[name]) != block.checksums[name]:
+                raise VectorsDamaged(
+                    f"{file.path} is damaged in rows {block.start:,} to {block.stop - 1:,}",
+                    "its checksum is not the one in the journal",
+                    f"restore a copy, or delete {rows.folder} and embed again",
+                )
+        before = block.lengths
+        if progress is not None:
+            progress(block.stop, rows.n_rows)
