@@ -25,11 +25,11 @@ Role = Literal["query", "document"]
 Indicator = Literal["footrule", "concordance"]
 TestName = Literal["u", "signed-rank"]
 Alternative = Literal["greater", "less", "two-sided"]
-Correction = Literal["holm", "bh", "none"]
+Correction = Literal["holm", "bh", "by", "bonferroni", "none"]
 
 INDICATORS: tuple[Indicator, ...] = ("footrule", "concordance")
 TESTS: tuple[TestName, ...] = ("u", "signed-rank")
-CORRECTIONS: tuple[Correction, ...] = ("holm", "bh", "none")
+CORRECTIONS: tuple[Correction, ...] = ("holm", "bh", "by", "bonferroni", "none")
 
 
 @dataclass(frozen=True, slots=True)
