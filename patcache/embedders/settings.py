@@ -1,0 +1,184 @@
+"""The settings of each kind of model: their defaults, and what may be asked for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from patcache.errors import ModelRefused
+from patcache.records import TextView
+
+POOLINGS = ("mean", "cls", "last")
+TEXT_FIELDS = ("title", "abstract", "claims")
+SEGMENTERS = {"jieba": "jieba", "rjieba": "rjieba", "regex": None}  # name -> package
+REGEX_VERSION = "1"
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One setting: what holds when nothing is asked for, and how an asked-for value is read."""
+
+    default: Any
+    read: Callable[[Any], Any]
+
+
+def _whole(value: Any, least: int = 0, most: int = 2**31 - 1) -> int:
+    if not re.fullmatch(r"\d+", str(value)) or not least <= int(value) <= most:
+        raise ValueError(f"a whole number from {least} to {most}")
+    return int(value)
+
+
+def _one_of(choices: tuple[str, ...], value: Any) -> str:
+    if value not in choices:
+        raise ValueError(f"one of {', '.join(choices)}")
+    return str(value)
+
+
+def _flag(value: Any) -> bool:
+    named = {"true": True, "yes": True, "false": False, "no": False}
+    if isinstance(value, bool):
+        return value
+    if str(value).lower() not in named:
+        raise ValueError("true or false")
+    return named[str(value).lower()]
+
+
+def _optional(read: Callable[[Any], Any], value: Any) -> Any:
+    return None if value is None else read(value)
+
+
+def _text(value: Any) -> dict[str, Any]:
+    """A text view: "title+abstract", ["title", "abstract"] or {"fields": .., "separator": ..}."""
+    separator = TextView().separator
+    if isinstance(value, Mapping):
+        separator = str(value.get("separator", separator))
+        value = value.get("fields", TextView().fields)
+    asked = value.split("+") if isinstance(value, str) else list(value)
+    if not asked or set(asked) - set(TEXT_FIELDS) or len(set(asked)) < len(asked):
+        raise ValueError(f"some of {', '.join(TEXT_FIELDS)}, joined by +")
+    return {"fields": list(asked), "separator": separator}
+
+
+def _prompts(value: Any) -> dict[str, str] | str:
+    """Texts by role; "model" asks for those in the model's own folder, read when it is loaded."""
+    if value == "model":
+        return "model"
+    if not isinstance(value, Mapping) or set(value) - {"query", "document"}:
+        raise ValueError('{"query": ..., "document": ...}, or "model" for those of its folder')
+    return {role: str(value.get(role, "")) for role in ("query", "document")}
+
+
+def _segmenter(value: Any) -> dict[str, str]:
+    """The segmenter with the version at hand: another version may cut words elsewhere."""
+    name = _one_of(tuple(SEGMENTERS), value["name"] if isinstance(value, Mapping) else value)
+    package = SEGMENTERS[name]
+    if package is None:
+        return {"name": name, "version": REGEX_VERSION}
+    try:
+        return {"name": name, "version": metadata.version(package)}
+    except metadata.PackageNotFoundError as error:
+        raise ModelRefused(
+            f"the word segmenter {name} is not installed",
+            "",
+            f"pip install {package}, or take another one: {', '.join(SEGMENTERS)}",
+        ) from error
+
+
+def _folder_or_name(value: Any) -> str:
+    path = Path(str(value)).expanduser()
+    return str(path.resolve()) if path.exists() else str(value)
+
+
+def _existing(value: Any) -> str:
+    path = Path(value).expanduser()
+    if not path.exists():
+        raise ValueError(f"a folder or file that exists; there is no {path}")
+    return str(path.resolve())
+
+
+POOLING = partial(_one_of, POOLINGS)
+_SIZE = partial(_whole, least=1)
+_TEXT = {"text": Setting("title+abstract", _text)}
+_STORAGE = {"storage": Setting("float32", partial(_one_of, ("float32", "float16")))}
+_FINISH = {
+    "prompts": Setting({}, _prompts),
+    "normalize": Setting(True, _flag),
+    "truncate_dim": Setting(None, partial(_optional, _SIZE)),
+}
+_NETWORK = {
+    "pooling": Setting(None, partial(_optional, POOLING)),  # None: what the model folder says
+    "max_tokens": Setting(None, partial(_optional, _SIZE)),
+}
+_SEGMENTER = {"segmenter": Setting("jieba", _segmenter)}
+
+SETTINGS: Mapping[str, Mapping[str, Setting]] = {
+    "random": {"dim": Setting(256, _SIZE), "seed": Setting(0, _whole), **_TEXT, **_STORAGE},
+    "tfidf": {"max_features": Setting(20_000, _SIZE), **_SEGMENTER, **_TEXT},
+    "word2vec": {
+        "dim": Setting(300, _SIZE),
+        "sg": Setting(0, partial(_whole, most=1)),
+        "window": Setting(5, _SIZE),
+        "min_count": Setting(5, _SIZE),
+        "epochs": Setting(5, _SIZE),
+        "negative": Setting(5, _SIZE),
+        "seed": Setting(1, _whole),
+        **_SEGMENTER,
+        **_TEXT,
+        **_STORAGE,
+    },
+    "transformer": {
+        "model": Setting(None, _folder_or_name),
+        "revision": Setting(None, partial(_optional, str)),
+        "arithmetic": Setting("fp32", partial(_one_of, ("fp32", "bf16", "fp16"))),
+        **_NETWORK,
+        **_FINISH,
+        **_TEXT,
+        **_STORAGE,
+    },
+    "onnx": {
+        "model": Setting(None, _existing),
+        "tokenizer": Setting(None, partial(_optional, _existing)),  # None: beside the graph
+        "output": Setting(None, partial(_optional, str)),  # None: the only one by token
+        **_NETWORK,
+        **_FINISH,
+        **_TEXT,
+        **_STORAGE,
+    },
+    "use": {**_FINISH, **_TEXT, **_STORAGE},
+    "python": {
+        "target": Setting(None, str),
+        "fingerprint": Setting(None, partial(_optional, str)),  # None: of the module's source
+        **_FINISH,
+        **_TEXT,
+        **_STORAGE,
+    },
+}
+
+
+def complete(kind: str, asked: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings of a kind of model with every default filled in, JSON-able.
+
+    Errors: ModelRefused for a setting the kind does not have, or a value it cannot take.
+    """
+    known = SETTINGS[kind]
+    unknown = sorted(set(asked) - set(known))
+    if unknown:
+        raise ModelRefused(
+            f"a {kind} model has no setting {', '.join(map(repr, unknown))}",
+            f"its settings are {', '.join(known)}",
+        )
+    return {name: _read(kind, name, asked.get(name, known[name].default)) for name in known}
+
+
+def _read(kind: str, name: str, value: Any) -> Any:
+    try:
+        return SETTINGS[kind][name].read(value)
+    except (ValueError, TypeError, KeyError) as error:
+        raise ModelRefused(
+            f"{name} of a {kind} model cannot be {value!r}", f"it must be {error}"
+        ) from error
