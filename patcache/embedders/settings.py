@@ -73,6 +73,13 @@ def _prompts(value: Any) -> dict[str, str] | str:
     return {role: str(value.get(role, "")) for role in ("query", "document")}
 
 
+def stated_prompts(value: dict[str, str] | str, label: str) -> dict[str, str]:
+    """The prompts of a model that has no folder. Errors: ModelRefused if its own are asked for."""
+    if isinstance(value, str):
+        raise ModelRefused(f"{label} has no prompts of its own", "", "give prompts as texts")
+    return value
+
+
 def _segmenter(value: Any) -> dict[str, str]:
     """The segmenter with the version at hand: another version may cut words elsewhere."""
     name = _one_of(tuple(SEGMENTERS), value["name"] if isinstance(value, Mapping) else value)

@@ -1,0 +1,141 @@
+"""Any Python object with encode(list of str), or any callable of one, as an embedder."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from patcache.embedders.base import Context, Embedder, Encoded, Resolved
+from patcache.embedders.finish import Finish, check_dim
+from patcache.embedders.installed import versions
+from patcache.embedders.presets import source_of
+from patcache.embedders.settings import complete, stated_prompts
+from patcache.errors import ModelRefused
+from patcache.hashing import file_digest
+from patcache.records import FloatArray, Role, Spec
+
+PROBE = "A method for measuring the distance between two texts."
+
+
+class PythonEmbedder:
+    """An object of the user's. What it is made of cannot be seen: the fingerprint stands for it."""
+
+    def __init__(self, spec: Spec, encode: Callable[[list[str]], Any], finish: Finish) -> None:
+        self.spec = spec
+        self.device = str(getattr(getattr(encode, "__self__", encode), "device", "cpu"))
+        self.provenance: Mapping[str, Any] = versions("numpy")
+        self._encode = encode
+        self._finish = finish
+
+    def encode(self, texts: Sequence[str], role: Role) -> Encoded:
+        """Row i for texts[i]. Errors: ModelRefused if the object gives another shape."""
+        dim = self.spec.identity["encodes_dim"]
+        if not texts:
+            return Encoded(self._finish(np.empty((0, dim), dtype=np.float32)))
+        vectors = _rows(self._encode, list(texts), self.spec.label)
+        if vectors.shape != (len(texts), dim):
+            raise ModelRefused(
+                f"{self.spec.label} gave an array {vectors.shape} for {len(texts)} texts",
+                f"it must be ({len(texts)}, {dim})",
+            )
+        return Encoded(self._finish(vectors))
+
+
+def from_object(model: object, name: str, fingerprint: str, **settings: Any) -> Embedder:
+    """An embedder from an object with encode(list of str) -> (n, dim) array, or from a callable.
+
+    fingerprint: whatever names its weights and version; another one is another spec.
+    settings: prompts, normalize, truncate_dim, text, storage.
+    Errors: ModelRefused if it cannot encode, or what it gives is no array of rows.
+    """
+    asked = complete("python", {"target": name, "fingerprint": fingerprint, **settings})
+    return _embedder(model, name, asked)
+
+
+def load(resolved: Resolved, context: Context) -> Embedder:
+    """The object that a setting "module:attribute" or "file.py:attribute" names.
+
+    A class is called without arguments first. Without a fingerprint, the digest of the source
+    file stands for the object. Errors: ModelRefused where there is no such object.
+    """
+    target = str(resolved.settings["target"])
+    fingerprint = resolved.settings["fingerprint"]
+    if fingerprint is None:
+        source = source_of(target)
+        if source is None:
+            raise ModelRefused(
+                f"nothing tells one version of {target} from another",
+                "there is no source file to take the digest of",
+                "give the setting fingerprint=... and change it whenever the model changes",
+            )
+        fingerprint = f"source:{file_digest(source)}"
+    model = _attribute(target)
+    model = model() if isinstance(model, type) else model
+    return _embedder(model, resolved.label, {**resolved.settings, "fingerprint": fingerprint})
+
+
+def _embedder(model: object, label: str, settings: Mapping[str, Any]) -> Embedder:
+    encode = getattr(model, "encode", model)
+    if not callable(encode):
+        raise ModelRefused(f"{label} cannot encode", f"{type(model).__name__} has no encode method")
+    probe = _rows(encode, [PROBE], label)
+    identity = {
+        "embedder": "python",
+        "fingerprint": settings["fingerprint"],
+        "encodes_dim": probe.shape[1],
+        "truncate_dim": settings["truncate_dim"],
+        "normalize": settings["normalize"],
+        "prompts": stated_prompts(settings["prompts"], label),
+        "storage": settings["storage"],
+        "text": settings["text"],
+    }
+    dim = check_dim(settings["truncate_dim"], probe.shape[1], label)
+    finish = Finish((), settings["truncate_dim"], settings["normalize"])
+    return PythonEmbedder(Spec(label, identity, dim), encode, finish)
+
+
+def _rows(encode: Callable[[list[str]], Any], texts: list[str], label: str) -> FloatArray:
+    """What the object gives for texts, as float32. Errors: ModelRefused if it is not (n, dim)."""
+    try:
+        vectors = np.asarray(encode(texts), dtype=np.float32)
+    except (TypeError, ValueError) as error:
+        raise ModelRefused(
+            f"{label} cannot encode a list of texts", f"{type(error).__name__}: {error}"
+        ) from error
+    if vectors.ndim != 2 or len(vectors) != len(texts) or not vectors.shape[1]:
+        raise ModelRefused(
+            f"{label} gave an array {vectors.shape} for {len(texts)} texts",
+            f"it must be ({len(texts)}, dim)",
+        )
+    return vectors
+
+
+def _attribute(target: str) -> Any:
+    module, _, name = target.rpartition(":")
+    try:
+        return getattr(_module(module), name)
+    except (ImportError, AttributeError, ValueError, OSError) as error:
+        raise ModelRefused(
+            f"there is no {target}",
+            str(error),
+            "write python:module:attribute, or python:file.py:attribute",
+        ) from error
+
+
+def _module(name: str) -> Any:
+    if not name.endswith(".py"):
+        return import_module(name)
+    path = Path(name).resolve()
+    spec = spec_from_file_location(path.stem, path)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{path} is no Python file")
+    module = module_from_spec(spec)
+    sys.modules.setdefault(path.stem, module)  # so that its dataclasses and pickles find it
+    spec.loader.exec_module(module)
+    return module
