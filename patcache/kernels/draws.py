@@ -77,7 +77,7 @@ def indices(random_words: WordArray, sizes: IntArray) -> IntArray:
             relative bias under size / 2^64 (3e-13 for five million).
     Errors: ValueError if a size is below 1 or not below 2^32 (the product would overflow).
     """
-    if len(sizes) and not (1 <= sizes.min() and sizes.max() < 2**32):
+    if len(sizes) and (sizes.min() < 1 or sizes.max() >= 2**32):
         raise ValueError(f"sizes from {sizes.min()} to {sizes.max()} are not in 1 .. 2^32 - 1")
     wide = sizes.astype(np.uint64)
     low = ((random_words & LOW_32) * wide) >> np.uint64(32)
