@@ -104,6 +104,12 @@ class NpyFile:
             os.close(descriptor)
         return hashlib.sha256(raw).hexdigest()
 
+    def read_through(self, length: int) -> None:
+        """Brings the first `length` items into the memory of the system, in order."""
+        with self.path.open("rb", buffering=0) as stream:
+            while stream.tell() < self.end_of(length) and stream.read(READ_BYTES):
+                pass
+
     def checksum(self, start: int, stop: int) -> str:
         """sha256 of the bytes of items start..stop, as they are on disk."""
         digest = hashlib.sha256()

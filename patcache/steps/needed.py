@@ -1,0 +1,121 @@
+"""Which texts are wanted, in which order, and which role each has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from patcache.errors import NotThere
+from patcache.hashing import KEY_BYTES
+from patcache.records import Role, Spec
+from patcache.store.scores import sample_sizes
+from patcache.store.texts import patent_ids, sample_patents, text_keys_of, texts_of
+
+if TYPE_CHECKING:
+    import duckdb
+    from numpy.typing import NDArray
+
+    from patcache.records import BoolArray, IntArray, KeyArray
+    from patcache.store import StoreFolder
+
+# Fixed by the kind of model, so that a killed and resumed run makes the blocks of a whole one:
+# a block is what a kill loses, and what Ctrl-C waits for.
+BLOCK_TEXTS = 1024
+SLOW_BLOCK_TEXTS = 256
+SLOW_KINDS = frozenset({"transformer", "onnx", "use"})
+WINDOW_TEXTS = 16 * BLOCK_TEXTS  # texts read from the store at once
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Whose texts are wanted: a sample's, or (None) the whole corpus'."""
+
+    sample_id: int | None
+    n_tuples: int  # patents, for the corpus
+
+
+@dataclass(frozen=True, slots=True)
+class Needed:
+    """Texts by patent and role, in the order they are encoded in.
+
+    Shapes: patents (n,) int32, is_query (n,), keys (n, 16). n_without_text: left out.
+    """
+
+    patents: NDArray[np.int32]
+    is_query: BoolArray
+    keys: KeyArray
+    n_without_text: int
+
+
+def find_scopes(
+    store: StoreFolder, samples: Sequence[str] | None, *, all_texts: bool
+) -> list[Scope]:
+    """The samples asked for (None: all), then the corpus where all texts are.
+
+    Errors: NotThere for an unknown sample, or where there is none at all.
+    """
+    with store.read() as cursor:
+        found = [Scope(size.sample_id, size.n_tuples) for size in sample_sizes(cursor, samples)]
+        if all_texts:
+            found.append(Scope(None, len(patent_ids(cursor))))
+    if not found:
+        raise NotThere(
+            "there is no sample whose texts to embed",
+            "models are embedded for the tuples of samples",
+            "draw one with `patcache sample main`, or embed every text: --all",
+        )
+    return found
+
+
+def needed_texts(store: StoreFolder, spec: Spec, scopes: Sequence[Scope]) -> Needed:
+    """The texts of the scopes: by sample and tuple, target then candidates, each once a role."""
+    with store.read() as cursor:
+        parts = [_patents_of(cursor, scope) for scope in scopes]
+    patents = np.concatenate([ids for ids, _ in parts])
+    is_query = np.concatenate([is_target for _, is_target in parts])
+    if spec.prompt("query") == spec.prompt("document"):
+        is_query = np.zeros_like(is_query)  # one text, one vector, whoever asks
+    coded = patents.astype(np.int64) * 2 + is_query
+    first = np.sort(np.unique(coded, return_index=True)[1])
+    patents, is_query = patents[first], is_query[first]
+    keys = np.empty((len(patents), KEY_BYTES), dtype=np.uint8)
+    has_text = np.empty(len(patents), dtype=np.bool_)
+    for role, mine in by_role(is_query):
+        with store.read() as cursor:
+            keys[mine], has_text[mine] = text_keys_of(
+                cursor, spec.text_view, spec.prompt(role), patents[mine]
+            )
+    n_without_text = len(np.unique(patents[~has_text]))
+    return Needed(patents[has_text], is_query[has_text], keys[has_text], n_without_text)
+
+
+def by_role(is_query: BoolArray) -> list[tuple[Role, IntArray]]:
+    """The roles that occur, documents first, each with its positions."""
+    roles: tuple[tuple[Role, BoolArray], ...] = (("document", ~is_query), ("query", is_query))
+    return [(role, np.flatnonzero(mine)) for role, mine in roles if mine.any()]
+
+
+def blocks_of(
+    store: StoreFolder, spec: Spec, needed: Needed, missing: IntArray
+) -> Iterator[tuple[IntArray, list[str]]]:
+    """Missing positions with their texts, a block at a time; the store is free in between."""
+    size = SLOW_BLOCK_TEXTS if spec.embedder in SLOW_KINDS else BLOCK_TEXTS
+    for start in range(0, len(missing), WINDOW_TEXTS):
+        window = missing[start : start + WINDOW_TEXTS]
+        with store.read() as cursor:
+            texts = texts_of(cursor, spec.text_view, needed.patents[window])
+        for first in range(0, len(window), size):
+            yield window[first : first + size], texts[first : first + size]
+
+
+def _patents_of(
+    cursor: duckdb.DuckDBPyConnection, scope: Scope
+) -> tuple[NDArray[np.int32], BoolArray]:
+    """Patents of a scope in order, and which of them are targets."""
+    if scope.sample_id is not None:
+        return sample_patents(cursor, scope.sample_id)
+    ids = patent_ids(cursor)
+    return ids, np.zeros(len(ids), dtype=np.bool_)
