@@ -1,0 +1,89 @@
+"""The options that leaderboard, matrix and cells share: they become one Question."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import rich_click as click
+
+from patcache.cli.options import Command, slice_options
+from patcache.records import CORRECTIONS, INDICATORS, TESTS
+
+NAMES = (
+    *("sample", "years", "sections", "models"),
+    *("indicator", "test", "alternative", "alpha", "correction", "is_common", "tie_tolerance"),
+)
+OPTIONS = (
+    click.option(
+        "--indicator",
+        type=click.Choice(INDICATORS),
+        default="footrule",
+        show_default=True,
+        help="RCI (footrule) or Kendall (concordance).",
+    ),
+    click.option(
+        "--test",
+        type=click.Choice(TESTS),
+        default="u",
+        show_default=True,
+        help="Mann-Whitney U, or Wilcoxon signed-rank on the same tuples.",
+    ),
+    click.option(
+        "--alternative",
+        type=click.Choice(("greater", "less", "two-sided")),
+        default="greater",
+        show_default=True,
+        help="Is the row's model better, worse, or different?",
+    ),
+    click.option(
+        "--alpha",
+        type=click.FloatRange(0, 1, min_open=True, max_open=True),
+        default=0.05,
+        show_default=True,
+        help="A corrected p below this is a win.",
+    ),
+    click.option(
+        "--correction",
+        type=click.Choice(CORRECTIONS),
+        default="holm",
+        show_default=True,
+        help="For many tests at once.",
+    ),
+    click.option(
+        "--common", "is_common", is_flag=True, help="Only tuples defined for every model."
+    ),
+    click.option(
+        "--tie-tolerance",
+        type=click.FloatRange(min=0),
+        default=1e-6,
+        show_default=True,
+        help="The scoring to compare by, as given to `patcache score`.",
+    ),
+)
+
+dmax_option = click.option(
+    "--dmax",
+    type=click.Choice(("exact", "paper")),
+    default="exact",
+    show_default=True,
+    help="Largest distance in the RCI shown: exact, or m*m/2 as in the paper.",
+)
+
+
+def question_options(command: Command) -> Command:
+    """Adds the options of a comparison; the command gets `question`, and `dmax` goes into it."""
+
+    @functools.wraps(command)
+    def with_question(*args: Any, **kwargs: Any) -> Any:
+        from patcache.queries.question import Question
+
+        asked = {name: kwargs.pop(name) for name in NAMES}
+        if "dmax" in kwargs:
+            asked["dmax"] = kwargs.pop("dmax")
+        return command(*args, question=Question(**asked), **kwargs)
+
+    decorated: Any = with_question
+    for option in reversed(OPTIONS):
+        decorated = option(decorated)
+    return slice_options(decorated)  # type: ignore[no-any-return]

@@ -1,0 +1,90 @@
+"""Everything one question brings to light: fetched once, tested once, shown by three views."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from patcache.kernels.effects import means
+from patcache.queries.counts import By, ModelCounts, model_counts
+from patcache.queries.differences import Differences
+from patcache.queries.question import Question, Subject, subject_of
+from patcache.queries.testing import (
+    Decisions,
+    Family,
+    PairedMeans,
+    PairTests,
+    decide,
+    paired_means,
+    run_tests,
+)
+from patcache.queries.wording import indicator_words, slice_words, words_of_test
+
+if TYPE_CHECKING:
+    from patcache.store import StoreFolder
+
+
+EQUAL_DIGITS = 12  # of a mean: sums in another order differ by rounding only
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """The models of a sample in every part of a slice; models are numbered as in the subject."""
+
+    question: Question
+    family: Family
+    subject: Subject
+    counts: ModelCounts
+    differences: Differences
+    tests: PairTests
+    decisions: Decisions
+    paired: PairedMeans
+
+    @property
+    def labels(self) -> list[str]:
+        return [model.label for model in self.subject.models]
+
+    @property
+    def best_first(self) -> list[int]:
+        """Models by mean over all parts; equal ones by name, those without any tuple last."""
+        mean = means(self.counts.shown_counts.sum(axis=0), self.counts.shown)
+        ranked = np.where(np.isnan(mean), -np.inf, mean.round(EQUAL_DIGITS))
+        return sorted(range(len(mean)), key=lambda i: (-ranked[i], self.labels[i]))
+
+    def caption(self, scope: str = "") -> tuple[str]:
+        """What this is of: sample, tuples, slice, indicator, chance, test, correction, family."""
+        words = (
+            f"sample {self.subject.sample}",
+            f"{int(self.counts.n_tuples.max(axis=1).sum()):,} tuples",
+            slice_words(self.question),
+            indicator_words(self.question, self.counts.chance.tolist()),
+            words_of_test(self.question, self.decisions.n_tests, scope),
+        )
+        return (" · ".join(words),)
+
+
+def compare(
+    store: StoreFolder, question: Question, by: By = "all", family: Family = "matrix"
+) -> Comparison:
+    """A question's comparison, over the whole slice or by year, section or cell.
+
+    Errors: NotThere for a sample, model or slice that is not there; PatcacheError where no sample
+    is named and there are several.
+    """
+    with store.read() as cursor:
+        subject = subject_of(cursor, question)
+        counts = model_counts(cursor, subject, question, by)
+        differences = Differences(cursor, subject, question, counts.parts, by)
+    tests = run_tests(counts, differences, question.test, question.alternative)
+    return Comparison(
+        question,
+        family,
+        subject,
+        counts,
+        differences,
+        tests,
+        decide(tests, question, family),
+        paired_means(counts, differences),
+    )

@@ -1,0 +1,227 @@
+"""How often each value occurs, per model and part of a slice: all that the tests need."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from patcache.errors import NotThere
+from patcache.kernels.axis import common_axis
+from patcache.queries.question import Question, Subject
+from patcache.queries.wording import slice_words
+
+if TYPE_CHECKING:
+    import duckdb
+
+    from patcache.records import DoubleArray, IntArray
+
+By = Literal["all", "year", "section", "cell"]
+
+IN_SLICE = """($years::INTEGER[] IS NULL OR list_contains($years::INTEGER[], {0}.year))
+  AND ($sections::VARCHAR[] IS NULL OR list_contains($sections::VARCHAR[], {0}.section))"""
+PART_OF = """CASE WHEN $by IN ('year', 'cell') THEN {0}.year END AS year,
+  CASE WHEN $by IN ('section', 'cell') THEN {0}.section END AS section"""
+SHAPES = """
+SELECT shape_id, len(levels), units_per_rank * max_distance, units_per_rank, n_cross_pairs, chance
+FROM data.shapes"""
+TOTALS = f"""
+SELECT c.spec_id, {PART_OF.format("c")}, sum(c.n_tuples)::BIGINT, sum(c.n_undefined)::BIGINT,
+  sum(c.n_near_ties)::BIGINT
+FROM data.cell_totals c
+WHERE c.sample_id = $sample AND c.scoring_id = $scoring AND list_contains($specs, c.spec_id)
+  AND {IN_SLICE.format("c")}
+GROUP BY ALL"""
+COUNTS = f"""
+SELECT c.spec_id, {PART_OF.format("c")}, c.shape_id, c.value, sum(c.n)::BIGINT AS n
+FROM data.counts c
+WHERE c.sample_id = $sample AND c.scoring_id = $scoring AND c.indicator = $indicator
+  AND list_contains($specs, c.spec_id) AND {IN_SLICE.format("c")}
+GROUP BY ALL"""
+COMMON_TUPLES = f"""
+WITH common AS (
+  SELECT t.tuple_id, t.shape_id, t.year, t.section
+  FROM data.tuples t JOIN data.distances d USING (sample_id, tuple_id)
+  WHERE t.sample_id = $sample AND d.scoring_id = $scoring AND list_contains($specs, d.spec_id)
+    AND d.footrule IS NOT NULL AND {IN_SLICE.format("t")}
+  GROUP BY ALL HAVING count(*) = len($specs)
+), valued AS (
+  SELECT c.*, d.spec_id,
+    CASE $indicator WHEN 'footrule' THEN d.footrule ELSE d.concordance END AS value
+  FROM common c JOIN data.distances d ON d.sample_id = $sample AND d.tuple_id = c.tuple_id
+  WHERE d.scoring_id = $scoring AND list_contains($specs, d.spec_id)
+)"""
+COMMON_COUNTS = f"""{COMMON_TUPLES}
+SELECT v.spec_id, {PART_OF.format("v")}, v.shape_id, v.value, count(*) AS n
+FROM valued v GROUP BY ALL"""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One year, section or cell of a slice; the whole slice has neither."""
+
+    year: int | None = None
+    section: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ModelCounts:
+    """Counts of P parts and M models over V values, and what else a view must show.
+
+    Shapes: counts (P, M, V) over values (V,), ascending, larger is better, for the tests;
+    shown_counts (P, M, E) over shown (E,), the same values as they are displayed; n_tuples,
+    n_undefined, n_near_ties (P, M), of all tuples of the part; chance (P,).
+    """
+
+    parts: tuple[Part, ...]
+    values: DoubleArray
+    counts: IntArray
+    shown: DoubleArray
+    shown_counts: IntArray
+    n_tuples: IntArray
+    n_undefined: IntArray
+    n_near_ties: IntArray
+    chance: DoubleArray
+
+    @property
+    def n_defined(self) -> IntArray:
+        """Tuples (P, M) that have a value for the model."""
+        n: IntArray = self.counts.sum(axis=-1)
+        return n
+
+
+def parameters(subject: Subject, question: Question, by: By) -> dict[str, Any]:
+    """The named parameters that every statement about a slice takes."""
+    return {
+        "sample": subject.sample_id,
+        "scoring": question.scoring_id,
+        "indicator": question.indicator,
+        "specs": [model.spec_id for model in subject.models],
+        "years": None if question.years is None else list(question.years),
+        "sections": None if question.sections is None else list(question.sections),
+        "by": by,
+    }
+
+
+def model_counts(
+    cursor: duckdb.DuckDBPyConnection, subject: Subject, question: Question, by: By = "all"
+) -> ModelCounts:
+    """The counts of a slice, whole or by year, section or cell.
+
+    Errors: NotThere for a slice without tuples.
+    """
+    asked = parameters(subject, question, by)
+    totals = cursor.execute(TOTALS, _without(asked, "indicator")).fetchall()
+    if not totals:
+        raise NotThere(
+            f"sample {subject.sample} has no tuples in this slice",
+            slice_words(question),
+            "widen --years or --sections; `patcache shortages` shows what each cell has",
+        )
+    parts = tuple(sorted({Part(row[1], row[2]) for row in totals}, key=_part_order))
+    columns = cursor.execute(COMMON_COUNTS if question.is_common else COUNTS, asked).fetchnumpy()
+    index = Index(parts, subject)
+    n_total = np.zeros((3, len(parts), len(subject.models)), dtype=np.int64)
+    for spec_id, year, section, *numbers in totals:
+        n_total[:, index.part[Part(year, section)], index.model[spec_id]] = numbers
+    return _arranged(columns, shapes(cursor), index, n_total, question)
+
+
+class Index:
+    """Row numbers of parts and models."""
+
+    def __init__(self, parts: tuple[Part, ...], subject: Subject) -> None:
+        self.parts = parts
+        self.part = {part: i for i, part in enumerate(parts)}
+        self.model = {model.spec_id: i for i, model in enumerate(subject.models)}
+
+    def parts_of(self, columns: dict[str, Any]) -> IntArray:
+        """Part (n,) of each fetched row, from its columns year and section."""
+        years, sections = _objects(columns["year"]), _objects(columns["section"])
+        pairs = zip(years, sections, strict=True)
+        return np.array([self.part[Part(*pair)] for pair in pairs], dtype=np.int64)
+
+    def models_of(self, spec_ids: Any) -> IntArray:
+        """Model (n,) of each fetched row."""
+        return np.array([self.model[spec_id] for spec_id in spec_ids], dtype=np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class ShapeScale:
+    """What turns the integers of one shape into values; paper: the footrule's, by the study."""
+
+    footrule: int
+    concordance: int
+    paper: float
+    chance: float
+    paper_chance: float
+
+
+def shapes(cursor: duckdb.DuckDBPyConnection) -> dict[int, ShapeScale]:
+    """The scales of every shape of the store."""
+    scales = {}
+    for shape_id, m, largest, units, n_cross, chance in cursor.execute(SHAPES).fetchall():
+        paper = units * m * m / 2
+        paper_chance = 1 - (1 - chance) * largest / paper
+        scales[shape_id] = ShapeScale(largest, n_cross, paper, chance, paper_chance)
+    return scales
+
+
+def _arranged(
+    columns: dict[str, Any],
+    scales: dict[int, ShapeScale],
+    index: Index,
+    n_total: IntArray,
+    question: Question,
+) -> ModelCounts:
+    part, model = index.parts_of(columns), index.models_of(columns["spec_id"])
+    pairs = np.stack([columns["shape_id"], columns["value"]], axis=1).astype(np.int64)
+    entries, entry = np.unique(pairs, axis=0, return_inverse=True)
+    size = (len(index.parts), len(index.model))
+    shown_counts = np.zeros((*size, len(entries)), dtype=np.int64)
+    np.add.at(shown_counts, (part, model, entry.ravel()), columns["n"].astype(np.int64))
+    is_footrule = question.indicator == "footrule"
+    of_entry = [scales[shape_id] for shape_id in entries[:, 0].tolist()]
+    largest = np.array([s.footrule if is_footrule else s.concordance for s in of_entry], np.int64)
+    axis = common_axis(largest - entries[:, 1] if is_footrule else entries[:, 1], largest)
+    counts = np.zeros((*size, len(axis.values)), dtype=np.int64)
+    for position, column in zip(axis.position.tolist(), range(len(entries)), strict=True):
+        counts[..., position] += shown_counts[..., column]
+    is_paper = is_footrule and question.dmax == "paper"
+    paper = np.array([s.paper for s in of_entry])
+    shown = 1 - entries[:, 1] / paper if is_paper else axis.values[axis.position]
+    chance = [(s.paper_chance if is_paper else s.chance) if is_footrule else 0 for s in of_entry]
+    return ModelCounts(
+        index.parts,
+        axis.values,
+        counts,
+        shown,
+        shown_counts,
+        n_total[0],
+        n_total[1],
+        n_total[2],
+        _mean_chance(shown_counts.sum(axis=1), np.array(chance, dtype=np.float64)),
+    )
+
+
+def _mean_chance(counts: IntArray, chance: DoubleArray) -> DoubleArray:
+    """Level of chance of each part: that of its shapes, weighted by their defined tuples."""
+    total = counts.sum(axis=-1)
+    weights = np.where(total[:, None] > 0, counts, counts.sum(axis=0))
+    mean: DoubleArray = (weights @ chance) / np.maximum(1, weights.sum(axis=-1))
+    return mean
+
+
+def _part_order(part: Part) -> tuple[int, str]:
+    return part.year or 0, part.section or ""
+
+
+def _objects(column: Any) -> list[Any]:
+    """A fetched column as Python values, None where masked."""
+    values: list[Any] = np.ma.asarray(column).tolist()
+    return values
+
+
+def _without(asked: dict[str, Any], name: str) -> dict[str, Any]:
+    return {key: value for key, value in asked.items() if key != name}

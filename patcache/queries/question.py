@@ -1,0 +1,151 @@
+"""What a comparison is asked of: a sample, a slice of it, models, an indicator and a test."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from patcache.errors import NotThere, PatcacheError
+from patcache.kernels.footrule import DEFAULT_TIE_TOLERANCE
+from patcache.records import (
+    CORRECTIONS,
+    INDICATORS,
+    TESTS,
+    Alternative,
+    Correction,
+    Indicator,
+    TestName,
+)
+from patcache.store.scores import scoring_id
+
+if TYPE_CHECKING:
+    import duckdb
+
+LargestDistance = Literal["exact", "paper"]
+
+SAMPLES = """
+SELECT s.sample_id, s.name, (SELECT count(*) FROM data.tuples t WHERE t.sample_id = s.sample_id)
+FROM data.samples s ORDER BY s.name"""
+SCORED = """
+SELECT p.spec_id, p.label, s.n_tuples, sum(e.elapsed_s) / nullif(sum(e.n_texts), 0)
+FROM data.scores s JOIN data.specs p USING (spec_id) LEFT JOIN data.encodings e USING (spec_id)
+WHERE s.sample_id = ? AND s.scoring_id = ?
+GROUP BY ALL ORDER BY p.label"""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """Everything that changes what a leaderboard, a matrix or a list of cells says.
+
+    sample: None is the only one. years, sections, models: None is all of them. is_common: only
+    tuples that are defined for every model. dmax: "paper" shows RCI with m * m / 2, as the study
+    prints it; no test changes. Errors: ValueError for a choice that is none.
+    """
+
+    sample: str | None = None
+    years: tuple[int, ...] | None = None
+    sections: tuple[str, ...] | None = None
+    models: tuple[str, ...] | None = None
+    indicator: Indicator = "footrule"
+    test: TestName = "u"
+    alternative: Alternative = "greater"
+    alpha: float = 0.05
+    correction: Correction = "holm"
+    is_common: bool = False
+    dmax: LargestDistance = "exact"
+    tie_tolerance: float = DEFAULT_TIE_TOLERANCE
+
+    def __post_init__(self) -> None:
+        for value, choices in (
+            (self.indicator, INDICATORS),
+            (self.test, TESTS),
+            (self.correction, CORRECTIONS),
+            (self.alternative, ("greater", "less", "two-sided")),
+            (self.dmax, ("exact", "paper")),
+        ):
+            if value not in choices:
+                raise ValueError(f"{value!r} is none of {', '.join(choices)}")
+        if not 0 < self.alpha < 1:
+            raise ValueError(f"alpha {self.alpha} is not between 0 and 1")
+        if not (math.isfinite(self.tie_tolerance) and self.tie_tolerance >= 0):
+            raise ValueError(f"a tie tolerance of {self.tie_tolerance} is not 0 or more")
+
+    @property
+    def scoring_id(self) -> str:
+        return scoring_id(self.tie_tolerance)
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredModel:
+    """A spec that has scores in the sample; s_per_text is None where nothing was encoded here."""
+
+    spec_id: str
+    label: str
+    n_scored: int
+    s_per_text: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What a question's names stand for in one store."""
+
+    sample_id: int
+    sample: str
+    n_tuples: int
+    models: tuple[ScoredModel, ...]
+
+
+def subject_of(cursor: duckdb.DuckDBPyConnection, question: Question) -> Subject:
+    """The sample and the models a question names.
+
+    Errors: NotThere for a sample or model that is not there or not scored; PatcacheError where
+    no sample is named and there are several.
+    """
+    sample_id, sample, n_tuples = _sample(cursor, question.sample)
+    rows = cursor.execute(SCORED, [sample_id, question.scoring_id]).fetchall()
+    scored = tuple(ScoredModel(*row) for row in rows)
+    if not scored:
+        raise NotThere(
+            f"no model is scored for sample {sample}",
+            _rule_words(question),
+            "run `patcache add MODEL`, or `patcache score` if it is embedded",
+        )
+    return Subject(sample_id, sample, n_tuples, _chosen(scored, question.models, sample))
+
+
+def _sample(cursor: duckdb.DuckDBPyConnection, name: str | None) -> tuple[int, str, int]:
+    rows: list[tuple[int, str, int]] = cursor.execute(SAMPLES).fetchall()
+    if not rows:
+        raise NotThere(
+            "this store has no sample yet", "", "draw one: patcache sample NAME --targets 100"
+        )
+    names = ", ".join(row[1] for row in rows)
+    if name is None and len(rows) > 1:
+        raise PatcacheError("which sample?", f"there are {names}", "name one: --sample NAME")
+    for row in rows:
+        if name in (None, row[1]):
+            return row
+    raise NotThere(f"no sample {name!r} in this store", f"there is {names}", "--sample NAME")
+
+
+def _chosen(
+    scored: tuple[ScoredModel, ...], labels: tuple[str, ...] | None, sample: str
+) -> tuple[ScoredModel, ...]:
+    if labels is None:
+        return scored
+    by_label = {model.label: model for model in scored}
+    missing = [label for label in labels if label not in by_label]
+    if missing:
+        raise NotThere(
+            f"no scores of {', '.join(missing)} for sample {sample}",
+            f"scored: {', '.join(by_label)}",
+            f"run `patcache add {' '.join(missing)}`",
+        )
+    return tuple(by_label[label] for label in labels)
+
+
+def _rule_words(question: Question) -> str:
+    if question.tie_tolerance == DEFAULT_TIE_TOLERANCE:
+        return ""
+    return f"with a tie tolerance of {question.tie_tolerance:g}"
