@@ -1,10 +1,11 @@
-"""Which packages are installed, and where: looked up, never imported."""
+"""Which packages are installed, and where: looked up, not imported."""
 
 from __future__ import annotations
 
-from importlib import metadata
+from importlib import import_module, metadata
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 # Packages that hold MiniLM as a folder: looked up, never imported.
 _MINILM_PACKAGES = (
@@ -41,3 +42,10 @@ def minilm_folder() -> Path | None:
         if folder is not None and (folder / inside).is_dir():
             return folder / inside
     return None
+
+
+def quieten_transformers() -> None:
+    """No progress bars and reports of transformers on stderr, where ours are."""
+    logging: Any = import_module("transformers.utils.logging")
+    logging.disable_progress_bar()
+    logging.set_verbosity_error()

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,7 +18,10 @@ from patcache.embedders.presets import source_of
 from patcache.embedders.settings import complete, stated_prompts
 from patcache.errors import ModelRefused
 from patcache.hashing import file_digest
-from patcache.records import FloatArray, Role, Spec
+from patcache.records import Role, Spec
+
+if TYPE_CHECKING:
+    from patcache.records import FloatArray
 
 PROBE = "A method for measuring the distance between two texts."
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from patcache.embedders.base import Context, Encoded, Resolved
-from patcache.records import FloatArray, Role, Spec
+from patcache.records import Role, Spec
+
+if TYPE_CHECKING:
+    from patcache.records import FloatArray
 
 
 class RandomEmbedder:

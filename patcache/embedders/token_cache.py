@@ -59,7 +59,7 @@ class _Block:
 
     def row(self, index: int) -> NDArray[np.int32]:
         own = self.ids[self.indptr[index] : self.indptr[index + 1]]
-        numbers: NDArray[np.int32] = np.take(self.number_of, own)
+        numbers: NDArray[np.int32] = self.number_of.take(own)
         return numbers
 
 
@@ -136,7 +136,7 @@ class TokenCache:
 
     def _row(self, key: bytes, place: int, text: str) -> NDArray[np.int32]:
         if place < len(self._keys) and self._keys[place] == key:
-            block, row = self._places[place]
+            block, row = map(int, self._places[place])
             return self._blocks[block].row(row)
         full_key = bytes(key).ljust(KEY_BYTES, b"\0")  # numpy strips zero bytes at the end
         if full_key not in self._waiting:
