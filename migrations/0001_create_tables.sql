@@ -11,7 +11,9 @@ CREATE TABLE data.imports (
     path          VARCHAR NOT NULL,      -- as given on the command line; '-' for standard input
     sha256        VARCHAR NOT NULL,      -- of the bytes read
     size_bytes    BIGINT NOT NULL,
+    modified_ns   BIGINT NOT NULL,       -- when the file was last changed; 0 for standard input
     options       JSON NOT NULL,         -- reader, dialect, encoding, column mapping
+    options_id    VARCHAR NOT NULL,      -- digest of what was asked for: the same again is a repeat
     n_rows        BIGINT NOT NULL,       -- = n_added + n_unchanged + n_excluded + n_rejected
     n_added       BIGINT NOT NULL,
     n_unchanged   BIGINT NOT NULL,       -- already there, by publication number

@@ -11,8 +11,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
-LEVELS = (1, 2, 3, 4, 5, 6)
-
 # 'A61B', also 'A61b', 'A 61 B', and '6 A 21 D' with the edition of the IPC before it
 SUBCLASS = r"(?:[1-8] +)?([A-H]) ?([0-9]{2}) ?([A-Z])"
 # what may follow a code: '(2006.01)I', '()', ' 20060101AFI20070316BHEP', ' A', 'A0'
@@ -59,7 +57,6 @@ OTHERWISE = "not an IPC code"
 
 SEPARATORS = re.compile(r"[;|,\n\r、]+")
 QUOTED = re.compile(r"\"([^\"]*)\"|'([^']*)'")
-BRACKETS = {"[": "]", "{": "}"}
 
 
 class IpcInvalid(ValueError):
@@ -135,7 +132,9 @@ def split(raw: str) -> list[str]:
     'A61B  506' it has a meaning.
     """
     text = raw.strip()
-    if BRACKETS.get(text[:1]) == text[-1:] and len(text) > 1:
+    if text.startswith("[") and text.endswith("]"):
+        if "{" in text:
+            return [text]  # a list of objects is none of codes
         quoted = [double or single for double, single in QUOTED.findall(text)]
         text = "\n".join(quoted) if quoted else text[1:-1]
     if not text.isascii():

@@ -153,6 +153,7 @@ def test_the_flag_of_the_first_code_is_read(raw: str, is_first: bool) -> None:
         ("A61B5/00；A61F2/00", ["A61B5/00", "A61F2/00"]),
         ("6 A 21 D 13/02, A 47 J 37/01", ["6 A 21 D 13/02", "A 47 J 37/01"]),
         ("[]", []),
+        ('[{"code": "A61B 5/00", "first": true}]', ['[{"code": "A61B 5/00", "first": true}]']),
         (" ", []),
         ("A61B 5/00 ", ["A61B 5/00"]),
     ],
