@@ -13,10 +13,24 @@ import rich_click as click
 
 from patcache.cli.output import FORMATS
 from patcache.errors import NotThere
-from patcache.records import SECTIONS
+from patcache.records import SECTIONS, Runtime
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 DATABASE_NAME = "patcache.duckdb"
+WORD_SEGMENTERS = ("jieba", "rjieba", "regex")
+MODEL_SETTINGS = (
+    "engine",
+    "pooling",
+    "max_tokens",
+    "arithmetic",
+    "tokenizer",
+    "text",
+    "separator",
+    "prompt_query",
+    "prompt_document",
+    "storage",
+    "fit_on",
+)
 YEARS = re.compile(r"(\d{4})(?:-(\d{4}))?")
 
 format_option = click.option(
@@ -81,6 +95,106 @@ def slice_options(command: Command) -> Command:
     ):
         command = option(command)
     return command
+
+
+def model_options(command: Command) -> Command:
+    """Adds what changes a model's vectors; the command gets `label` and `settings`, those asked."""
+    options = (
+        click.option("--label", metavar="NAME", help="What to call it  [default: its name]."),
+        click.option("--engine", type=click.Choice(["torch", "onnx"]), help="What runs a network."),
+        click.option("--pooling", type=click.Choice(["mean", "cls", "last"]), help="From tokens."),
+        click.option("--max-tokens", type=click.IntRange(min=1), help="Where texts are cut."),
+        click.option(
+            "--arithmetic", type=click.Choice(["fp32", "bf16", "fp16"]), help="Of a network."
+        ),
+        click.option(
+            "--tokenizer",
+            metavar="NAME|FOLDER",
+            help="Of word models: jieba, rjieba, regex; of a graph: the folder of its tokenizer.",
+        ),
+        click.option(
+            "--text",
+            metavar="FIELDS",
+            help="title, abstract, claims, joined by +  [default: title+abstract].",
+        ),
+        click.option("--separator", metavar="TEXT", help="Between the fields  [default: '. ']."),
+        click.option("--prompt-query", metavar="TEXT", help="Put before a target's text."),
+        click.option("--prompt-document", metavar="TEXT", help="Put before a candidate's text."),
+        click.option(
+            "--storage", type=click.Choice(["float32", "float16"]), help="Of the numbers on disk."
+        ),
+        click.option(
+            "--fit-on",
+            type=click.Choice(["corpus", "sample"]),
+            help="What a fitted model is made from  [default: corpus].",
+        ),
+        click.option(
+            "--set",
+            "others",
+            multiple=True,
+            metavar="NAME=VALUE",
+            callback=_assignments,
+            help="Any other setting of the model's kind; may be repeated.",
+        ),
+    )
+
+    @functools.wraps(command)
+    def with_settings(*args: Any, **kwargs: Any) -> Any:
+        asked = {name: kwargs.pop(name) for name in MODEL_SETTINGS}
+        return command(*args, settings=_settings(kwargs.pop("others"), asked), **kwargs)
+
+    for option in reversed(options):
+        with_settings = option(with_settings)
+    return with_settings  # type: ignore[return-value]
+
+
+def runtime_options(command: Command) -> Command:
+    """Adds where and how a model runs; the command gets `runtime`."""
+
+    @click.option(
+        "--device",
+        default="auto",
+        show_default=True,
+        metavar="NAME",
+        help="auto, cpu, cuda, cuda:1, mps.",
+    )
+    @click.option("--allow-cpu", is_flag=True, help="Go on, on the CPU, where there is no GPU.")
+    @click.option("--threads", type=click.IntRange(min=1), help="[default: one a core]")
+    @functools.wraps(command)
+    def with_runtime(
+        *args: Any, device: str, allow_cpu: bool, threads: int | None, **kwargs: Any
+    ) -> Any:
+        return command(*args, runtime=Runtime(device, allow_cpu, threads), **kwargs)
+
+    return with_runtime  # type: ignore[return-value]
+
+
+def _settings(others: dict[str, str], asked: dict[str, Any]) -> dict[str, Any]:
+    """The settings of a request: those that were given, under the names that models know."""
+    given = {name: value for name, value in asked.items() if value is not None}
+    text = {}
+    if "text" in given:
+        text["fields"] = given.pop("text").split("+")
+    if "separator" in given:
+        text["separator"] = given.pop("separator")
+    prompts = {
+        role: given.pop(f"prompt_{role}")
+        for role in ("query", "document")
+        if f"prompt_{role}" in given
+    }
+    if given.get("tokenizer") in WORD_SEGMENTERS:
+        given["segmenter"] = given.pop("tokenizer")
+    whole = {"text": text, "prompts": prompts}
+    return {**others, **given, **{name: value for name, value in whole.items() if value}}
+
+
+def _assignments(
+    _ctx: click.Context, _param: click.Parameter, texts: tuple[str, ...]
+) -> dict[str, str]:
+    wrong = [text for text in texts if "=" not in text]
+    if wrong:
+        raise click.BadParameter(f"{wrong[0]!r} is not NAME=VALUE")
+    return dict(text.split("=", 1) for text in texts)
 
 
 def _store_here() -> Path:

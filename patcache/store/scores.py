@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from patcache.errors import NotThere
 from patcache.hashing import settings_digest
 from patcache.records import Shape, TupleSet
+from patcache.store.samples import sample_id
 
 if TYPE_CHECKING:
     import duckdb
@@ -136,13 +136,7 @@ def sample_sizes(
     """The named samples in the order asked for (None: all). Errors: NotThere for an unknown one."""
     found = {row[1]: SampleSize(*row) for row in cursor.execute(SIZES).fetchall()}
     for name in names or ():
-        if name not in found:
-            known = ", ".join(found) or "none"
-            raise NotThere(
-                f"no sample {name!r} in this store",
-                f"stored: {known}",
-                f"draw it with `patcache sample {name}`",
-            )
+        sample_id(cursor, name)  # says which there are, if this one is not
     return list(found.values()) if names is None else [found[name] for name in dict.fromkeys(names)]
 
 

@@ -1,0 +1,100 @@
+"""`patcache embed`: vectors for the texts that samples need."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import rich_click as click
+
+from patcache.cli.options import model_options, runtime_options, store_option
+from patcache.cli.output import say
+from patcache.cli.progress import bar
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from patcache.records import Runtime
+    from patcache.steps.embedding import EmbedReport
+    from patcache.store import StoreFolder
+
+
+@click.command()
+@click.argument("models", nargs=-1, required=True, metavar="MODEL...")
+@click.option("--sample", "samples", multiple=True, metavar="NAME", help="[default: all samples]")
+@click.option("--all", "all_texts", is_flag=True, help="Every text of the corpus as well.")
+@click.option("--refit", is_flag=True, help="Fit a word model anew, as a model of its own.")
+@model_options
+@runtime_options
+@store_option(create=False)
+def embed(
+    store: StoreFolder,
+    models: tuple[str, ...],
+    samples: tuple[str, ...],
+    all_texts: bool,
+    refit: bool,
+    label: str | None,
+    settings: dict[str, Any],
+    runtime: Runtime,
+) -> None:
+    """Encode the texts of the samples by each MODEL, once, into vector files.
+
+    MODEL is a preset (tfidf, word2vec, minilm, minilm@cls, ...: see `patcache models`), a folder,
+    an ONNX file, a hub name, python:module:object, or the label of a stored model. Texts that have
+    a vector are not encoded again; Ctrl-C stops after the running block.
+    """
+    embed_all(
+        store,
+        models,
+        samples=samples or None,
+        all_texts=all_texts,
+        refit=refit,
+        label=label,
+        settings=settings,
+        runtime=runtime,
+    )
+
+
+def embed_all(
+    store: StoreFolder,
+    models: Sequence[str],
+    *,
+    label: str | None,
+    settings: dict[str, Any],
+    **options: Any,
+) -> list[EmbedReport]:
+    """Embeds model after model, with a bar and a line for each."""
+    from patcache.records import ModelRequest
+    from patcache.steps import embedding
+
+    if label is not None and len(models) > 1:
+        raise click.UsageError("--label names one model; several were given")
+    width = max(map(len, models))
+    reports = []
+    for name in models:
+        request = ModelRequest(name, label, settings)
+        with bar(f"  {name:{width}}") as progress:
+            report = embedding.embed(store, request, progress=progress, **options)
+        say("\n".join(embed_lines(report, width)))
+        reports.append(report)
+    return reports
+
+
+def embed_lines(report: EmbedReport, width: int = 0) -> Iterable[str]:
+    """What one model's embedding came to, for people."""
+    label = f"  {report.label:{width}}  "
+    if report.n_encoded == 0:
+        yield f"{label}up to date · {report.n_stored:,} vectors"
+    else:
+        parts = [f"{report.n_encoded:,} texts encoded"]
+        if report.n_texts is not None and report.n_texts > report.n_encoded:
+            parts.append(f"{report.n_texts - report.n_encoded:,} there before")
+        if report.elapsed_s > 0:
+            parts.append(f"{report.n_encoded / report.elapsed_s:,.0f}/s on {report.device}")
+        if report.n_truncated:
+            limit = f" at {report.max_tokens} tokens" if report.max_tokens else ""
+            parts.append(f"{report.n_truncated:,} truncated{limit}")
+        yield label + " · ".join(parts)
+    if report.n_without_text:
+        yield f"    {report.n_without_text:,} patents have no such text: their tuples are undefined"
+    if report.label != report.asked_label:
+        yield f"    {report.asked_label} is stored as {report.label}: the same weights and settings"

@@ -1,0 +1,62 @@
+"""`patcache rm`: takes a sample or a model out of a store, after showing what goes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import rich_click as click
+
+from patcache.cli.options import store_option
+from patcache.cli.output import say
+
+if TYPE_CHECKING:
+    from patcache.store import StoreFolder
+
+yes_option = click.option("--yes", is_flag=True, help="Do not ask.")
+
+
+@click.group()
+def rm() -> None:
+    """Remove a sample (its vectors stay) or a model (its vectors go)."""
+
+
+@rm.command("sample")
+@click.argument("name")
+@yes_option
+@store_option(create=False)
+def rm_sample(store: StoreFolder, name: str, yes: bool) -> None:
+    """Remove the sample NAME with its tuples and scores; vectors stay for other samples."""
+    from patcache.steps import removing
+    from patcache.store.samples import remove_sample
+
+    goes = removing.sample_contents(store, name)
+    say(
+        f"sample {name}: {goes.n_tuples:,} tuples and {goes.n_distances:,} distances of "
+        f"{goes.n_models} models go; vectors stay"
+    )
+    _ask(yes)
+    remove_sample(store, name)
+    say(f"removed sample {name}")
+
+
+@rm.command("spec")
+@click.argument("label")
+@yes_option
+@store_option(create=False)
+def rm_spec(store: StoreFolder, label: str, yes: bool) -> None:
+    """Remove the stored model LABEL with its vectors, fit and scores."""
+    from patcache.steps import removing
+
+    goes = removing.spec_contents(store, label)
+    say(
+        f"model {label}: {goes.size_bytes:,} bytes in vectors/{goes.spec_id} and "
+        f"{goes.n_distances:,} distances in {goes.n_samples} samples go"
+    )
+    _ask(yes)
+    removing.drop_spec(store, label)
+    say(f"removed model {label}")
+
+
+def _ask(yes: bool) -> None:
+    if not yes:
+        click.confirm("remove?", abort=True, err=True)

@@ -1,0 +1,194 @@
+"""embed, score, add, models and rm as people type them."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from patcache.cli import cli
+from patcache.cli.embed import embed_lines
+from patcache.errors import NotThere
+from patcache.records import ModelRequest, Runtime
+from patcache.steps.embedding import EmbedReport, embed
+from patcache.steps.removing import sample_contents
+from patcache.store import StoreFolder
+from tests.steps.study_by_hand import LetterEmbedder, random_study
+
+
+def patcache(store: StoreFolder, *arguments: str, **options: Any) -> Result:
+    return CliRunner().invoke(cli, [*arguments, "--store", str(store.path)], **options)
+
+
+def models(store: StoreFolder) -> list[dict[str, str]]:
+    result = patcache(store, "models", "--format", "csv")
+    return list(csv.DictReader(result.stdout.splitlines()))
+
+
+def test_add_embeds_and_scores_and_a_second_time_does_nothing(store: StoreFolder) -> None:
+    random_study(store)
+    first = patcache(store, "add", "random", "tfidf", "--set", "segmenter=regex")
+    assert first.exit_code == 1  # a random model has no segmenter
+    assert "no setting 'segmenter'" in first.stderr
+    first = patcache(store, "add", "tfidf", "--tokenizer", "regex")
+    assert first.exit_code == 0, first.output
+    assert first.stdout == ""
+    assert "tfidf  119 texts encoded" in first.stderr
+    assert "main · tfidf: 80 tuples scored · 0 undefined" in first.stderr
+    assert "next: patcache leaderboard" in first.stderr
+    second = patcache(store, "add", "tfidf")
+    assert second.exit_code == 0
+    assert "tfidf  up to date · 119 vectors" in second.stderr
+    assert "scores are up to date (1 pair of sample and model)" in second.stderr
+
+
+def test_models_lists_what_is_stored_and_what_could_be(store: StoreFolder) -> None:
+    random_study(store)
+    embed(store, ModelRequest("letters"), embedder=LetterEmbedder())
+    patcache(store, "add", "random", "--label", "chance", "--storage", "float16")
+    rows = models(store)
+    letters, chance = rows[:2]
+    assert (letters["label"], letters["n_texts"], letters["dim"]) == ("letters", "119", "26")
+    assert int(letters["size_bytes"]) == 119 * (26 * 4 + 16) + 2 * 128
+    assert float(letters["truncated"]) > 0
+    assert (letters["device"], letters["scored"]) == ("cpu", "")
+    assert (chance["label"], chance["kind"], chance["scored"]) == ("chance", "random", "main")
+    assert int(chance["size_bytes"]) == 119 * (256 * 2 + 16) + 2 * 128
+    presets = {row["label"]: row for row in rows[2:]}
+    assert presets["tfidf"]["spec_id"] == ""
+    assert {"random", "word2vec", "minilm", "bge@cls"} <= set(presets)
+    stored = patcache(store, "models", "--stored", "--format", "json")
+    assert [row["label"] for row in json.loads(stored.stdout)] == ["letters", "chance"]
+
+
+def test_a_damaged_model_is_listed_as_such(store: StoreFolder) -> None:
+    random_study(store)
+    report = embed(store, ModelRequest("letters"), embedder=LetterEmbedder())
+    (store.vectors_path / report.spec_id / "keys.npy").unlink()
+    assert "keys.npy is not what its journal says" in models(store)[0]["note"]
+
+
+def test_rm_shows_what_goes_and_asks(store: StoreFolder) -> None:
+    random_study(store)
+    patcache(store, "add", "random")
+    spec_id = models(store)[0]["spec_id"]
+    asked = patcache(store, "rm", "spec", "random", input="n\n")
+    assert asked.exit_code == 1
+    assert f"vectors/{spec_id} and 80 distances in 1 samples go" in asked.stderr
+    assert models(store)[0]["label"] == "random"
+    assert patcache(store, "rm", "spec", "random", "--yes").exit_code == 0
+    assert "random" not in {row["label"] for row in models(store) if row["spec_id"]}
+    assert list(store.vectors_path.iterdir()) == []
+    with store.read() as cursor:
+        for table in ("specs", "requests", "sources", "encodings", "distances", "counts"):
+            assert cursor.execute(f"SELECT count(*) FROM data.{table}").fetchone() == (0,)
+    again = patcache(store, "add", "random")
+    assert "119 texts encoded" in again.stderr
+
+
+def test_rm_sample_keeps_the_vectors(store: StoreFolder) -> None:
+    random_study(store)
+    patcache(store, "add", "random")
+    gone = patcache(store, "rm", "sample", "main", "--yes")
+    assert "80 tuples and 80 distances of 1 models go; vectors stay" in gone.stderr
+    assert models(store)[0]["n_texts"] == "119"
+    with pytest.raises(NotThere):
+        sample_contents(store, "main")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "exit_code", "message"),
+    [
+        (["add", "nonsense"], 1, "unknown model 'nonsense'"),
+        (["score", "nothing"], 3, "no model 'nothing'"),
+        (["embed", "random", "--sample", "none"], 3, "no sample 'none'"),
+        (["rm", "spec", "nothing", "--yes"], 3, "no model 'nothing'"),
+        (["rm", "sample", "nothing", "--yes"], 3, "no sample 'nothing'"),
+        (["embed", "random", "tfidf", "--label", "x"], 2, "--label names one model"),
+        (["embed", "random", "--set", "seed"], 2, "'seed' is not NAME=VALUE"),
+        (["embed", "random", "--refit"], 1, "random cannot be fitted"),
+    ],
+)
+def test_refusals_have_their_exit_code(
+    store: StoreFolder, arguments: list[str], exit_code: int, message: str
+) -> None:
+    random_study(store)
+    result = patcache(store, *arguments)
+    assert result.exit_code == exit_code
+    assert message in " ".join(result.stderr.split())
+
+
+def test_score_without_models_says_what_could_be_added(store: StoreFolder) -> None:
+    random_study(store)
+    result = patcache(store, "score")
+    assert result.exit_code == 3
+    assert "run `patcache add tfidf`" in result.stderr
+
+
+def test_options_reach_the_request(store: StoreFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    from patcache.steps import embedding
+
+    seen: dict[str, Any] = {}
+
+    def fake(_store: StoreFolder, request: ModelRequest, **options: Any) -> EmbedReport:
+        seen.update(options, request=request)
+        return EmbedReport("m", "m", "id", 3, 0)
+
+    monkeypatch.setattr(embedding, "embed", fake)
+    result = patcache(
+        store,
+        *("embed", "minilm", "--label", "mine", "--pooling", "cls", "--max-tokens", "128"),
+        *("--arithmetic", "bf16", "--engine", "torch", "--text", "title+claims", "--all"),
+        *("--separator", " ", "--prompt-query", "q: ", "--storage", "float16", "--fit-on"),
+        *("sample", "--tokenizer", "folder", "--set", "revision=abc", "--device", "cuda:1"),
+        *("--allow-cpu", "--threads", "2", "--sample", "a", "--sample", "b", "--refit"),
+    )
+    assert result.exit_code == 0, result.output
+    assert seen["request"] == ModelRequest(
+        "minilm",
+        "mine",
+        {
+            "revision": "abc",
+            "engine": "torch",
+            "pooling": "cls",
+            "max_tokens": 128,
+            "arithmetic": "bf16",
+            "tokenizer": "folder",
+            "storage": "float16",
+            "fit_on": "sample",
+            "text": {"fields": ["title", "claims"], "separator": " "},
+            "prompts": {"query": "q: "},
+        },
+    )
+    assert seen["runtime"] == Runtime("cuda:1", True, 2)
+    assert (seen["samples"], seen["all_texts"], seen["refit"]) == (("a", "b"), True, True)
+
+
+def test_a_line_says_what_embedding_came_to() -> None:
+    report = EmbedReport(
+        *("minilm", "mine", "id", 384, 5142),
+        n_texts=5142,
+        n_without_text=3,
+        n_encoded=1000,
+        n_truncated=41,
+        elapsed_s=31.0,
+        device="cpu",
+        max_tokens=256,
+    )
+    assert list(embed_lines(report, 8)) == [
+        "  minilm    1,000 texts encoded · 4,142 there before · 32/s on cpu"
+        " · 41 truncated at 256 tokens",
+        "    3 patents have no such text: their tuples are undefined",
+        "    mine is stored as minilm: the same weights and settings",
+    ]
+
+
+def test_help_of_each_command_names_its_options(tmp_path: Path) -> None:
+    for command, option in (("embed", "--fit-on"), ("add", "--pooling"), ("score", "--tie-tol")):
+        result = CliRunner().invoke(cli, [command, "--help"])
+        assert result.exit_code == 0
+        assert option in result.output
