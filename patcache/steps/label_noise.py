@@ -47,6 +47,20 @@ def label_noise(store: StoreFolder, tuples: TupleSet) -> Noise:
     return Noise(dict(_counted(tuples, is_deeper)))
 
 
+def are_ipc_levels(store: StoreFolder, tuples: TupleSet) -> bool:
+    """Whether every candidate's level is the one its main code shares with the target's."""
+    if not set(tuples.shape.levels) <= set(range(1, 7)):
+        return False
+    involved = np.unique(np.append(tuples.candidates.ravel(), tuples.targets))
+    codes = read_codes(store, involved)
+    main = CodeLists(np.arange(len(involved) + 1), codes.codes[codes.offsets[:-1]])
+    tree, owners = code_tree(codes.names), np.searchsorted(involved, tuples.targets)
+    return all(
+        bool((deepest_levels(tree, main, owners, np.searchsorted(involved, column)) == level).all())
+        for level, column in zip(tuples.shape.levels, tuples.candidates.T, strict=True)
+    )
+
+
 def _is_deeper(store: StoreFolder, tuples: TupleSet, rows: slice) -> BoolArray:
     targets, candidates = tuples.targets[rows], tuples.candidates[rows]
     involved = np.unique(np.append(candidates.ravel(), targets))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from patcache.errors import SampleRefused
@@ -66,6 +66,28 @@ def study(per: Per = "cell", **changes: Any) -> SampleParameters:
     )
 
 
+def asked_samples(
+    name: str, *, preset: str | None = None, candidates: tuple[int, ...] | None = None, **asked: Any
+) -> dict[str, SampleParameters]:
+    """The samples that a name with these settings stands for.
+
+    preset: "study" starts from the study's protocol. Several numbers of candidates make a sample
+    of each, NAME-m3, NAME-m4 ... Errors: SampleRefused for a preset that is none.
+    """
+    if preset not in (None, "study"):
+        raise SampleRefused(f"no preset {preset!r} for a sample", "there is one: study")
+    if preset == "study":
+        parameters = study(**{**asked, "allow_same_text": True, "allow_family": True})
+    else:
+        parameters = SampleParameters(**asked)
+    if candidates is None:
+        return {name: parameters}
+    names = [name] if len(candidates) == 1 else [f"{name}-m{m}" for m in candidates]
+    return {
+        each: replace(parameters, candidates=m) for each, m in zip(names, candidates, strict=True)
+    }
+
+
 def levels_of(
     levels: tuple[int, ...], k: int = 1, candidates: int | None = None
 ) -> tuple[int, ...]:
@@ -102,11 +124,7 @@ def parameters_of(stored: Mapping[str, Any]) -> SampleParameters:
 
 def check(name: str, parameters: SampleParameters) -> None:
     """Errors: SampleRefused for a name that is none, or parameters that contradict each other."""
-    if not NAME.fullmatch(name) or name in RESERVED:
-        raise SampleRefused(
-            f"{name!r} is no name for a sample",
-            f"a name is letters, digits and . _ @ + -, and not {', '.join(RESERVED)}",
-        )
+    check_name(name)
     if parameters.targets is not None and parameters.targets < 1:
         raise SampleRefused(f"{parameters.targets} targets", "a sample has at least one")
     if not 0 <= parameters.seed < 2**63:
@@ -118,3 +136,12 @@ def _checked(levels: tuple[int, ...]) -> tuple[int, ...]:
     if not 2 <= len(levels) <= max(CANDIDATES):
         raise SampleRefused(f"{len(levels)} candidates", "a tuple has 2 to 20 candidates")
     return levels
+
+
+def check_name(name: str) -> None:
+    """Errors: SampleRefused for a name that the command line could not tell from another word."""
+    if not NAME.fullmatch(name) or name in RESERVED:
+        raise SampleRefused(
+            f"{name!r} is no name for a sample",
+            f"a name is letters, digits and . _ @ + -, and not {', '.join(RESERVED)}",
+        )

@@ -69,8 +69,8 @@ def draw_sample(
 ) -> SampleReport:
     """Draws a sample and stores it; the name changes nothing about the draw.
 
-    Errors: SampleRefused for a name that is taken, parameters that contradict each other, or a
-    condition that keeps nobody.
+    Errors: SampleRefused for a name that is taken, parameters that contradict each other, a
+    condition that keeps nobody, or levels that nobody has.
     """
     check(name, parameters)
     with store.read() as cursor:
@@ -79,6 +79,7 @@ def draw_sample(
     _tell(progress, 1)
     found = _draw(store, columns, parameters, None)
     _tell(progress, 3)
+    _refuse_nothing(found)
     head = SampleHead(
         name, "drawn", parameters.seed, dataclasses.asdict(parameters), columns.digest
     )
@@ -210,6 +211,22 @@ def _report(
         n_pairs=found.noise.n_pairs,
         n_deeper=found.noise.n_deeper,
         codes=parameters.codes,
+    )
+
+
+def _refuse_nothing(found: _Found) -> None:
+    """Errors: SampleRefused where no tuple was drawn, saying which levels are in the way."""
+    if len(found.tuples.ids):
+        return
+    short: dict[int, int] = {}
+    for cell in found.cells:
+        for level, n_patents in cell.n_short.items():
+            short[level] = short.get(level, 0) + n_patents
+    counts = ", ".join(f"level {level}: {n:,}" for level, n in sorted(short.items()) if n)
+    raise SampleRefused(
+        "no patent has candidates at every level",
+        f"of {sum(cell.n_patents for cell in found.cells):,} patents these are short: {counts}",
+        "ask for other --levels, or a --where that keeps more patents",
     )
 
 

@@ -14,6 +14,7 @@ from patcache.records import Shape, TupleSet
 
 if TYPE_CHECKING:
     import duckdb
+    import pyarrow as pa
 
     from patcache.store.folder import StoreFolder
 
@@ -39,6 +40,10 @@ NEXT_TUPLE = "SELECT coalesce(max(tuple_id) + 1, 0) FROM data.tuples WHERE sampl
 SHAPES = """
 SELECT shape_id, levels FROM data.shapes
 WHERE shape_id IN (SELECT shape_id FROM data.tuples WHERE sample_id = ?) ORDER BY shape_id"""
+SPAN = "SELECT min(tuple_id), max(tuple_id) FROM data.tuples WHERE sample_id = ?"
+ROWS = """
+SELECT * FROM tuples WHERE sample = ? AND tuple_id >= ? AND tuple_id < ?
+ORDER BY tuple_id, gold_position"""
 TUPLES = """
 SELECT tuple_id, target, candidates, year, section FROM data.tuples
 WHERE sample_id = ? AND shape_id = ? ORDER BY tuple_id"""
@@ -55,6 +60,14 @@ class StoredSample:
     corpus_digest: str
     cells: Mapping[tuple[int, str], tuple[int, int]]
     next_tuple: int
+
+
+@dataclass(frozen=True, slots=True)
+class TupleSpan:
+    """The first and last tuple_id."""
+
+    first: int
+    last: int
 
 
 def sample_id(cursor: duckdb.DuckDBPyConnection, name: str) -> int:
@@ -93,6 +106,19 @@ def tuple_sets(cursor: duckdb.DuckDBPyConnection, sample_id: int) -> list[TupleS
     return [
         _tuple_set(cursor, sample_id, shape_id, Shape(tuple(levels))) for shape_id, levels in shapes
     ]
+
+
+def tuple_span(cursor: duckdb.DuckDBPyConnection, name: str) -> TupleSpan:
+    """The first and last tuple_id of a sample. Errors: NotThere, also for one without tuples."""
+    first, last = cursor.execute(SPAN, [sample_id(cursor, name)]).fetchall()[0]
+    if first is None:
+        raise NotThere(f"sample {name!r} has no tuples", "no patent had a candidate at every level")
+    return TupleSpan(first, last)
+
+
+def tuple_table(cursor: duckdb.DuckDBPyConnection, name: str, first: int, stop: int) -> pa.Table:
+    """The view `tuples` of a sample for a span of tuple_ids: one row a candidate, in gold order."""
+    return cursor.sql(ROWS, params=[name, first, stop]).to_arrow_table()
 
 
 def refuse_taken_name(cursor: duckdb.DuckDBPyConnection, name: str) -> None:
