@@ -13,6 +13,7 @@ from patcache.hashing import KEY_BYTES
 from patcache.records import Role, Spec
 from patcache.store.scores import sample_sizes
 from patcache.store.texts import patent_ids, sample_patents, text_keys_of, texts_of
+from patcache.vectors.keys import first_of_each
 
 if TYPE_CHECKING:
     import duckdb
@@ -39,7 +40,7 @@ class Scope:
 
 @dataclass(frozen=True, slots=True)
 class Needed:
-    """Texts by patent and role, in the order they are encoded in.
+    """Distinct texts by patent and role, in the order they are encoded in.
 
     Shapes: patents (n,) int32, is_query (n,), keys (n, 16). n_without_text: left out.
     """
@@ -71,7 +72,7 @@ def find_scopes(
 
 
 def needed_texts(store: StoreFolder, spec: Spec, scopes: Sequence[Scope]) -> Needed:
-    """The texts of the scopes: by sample and tuple, target then candidates, each once a role."""
+    """The texts of the scopes, each once: by sample and tuple, target then candidates."""
     with store.read() as cursor:
         parts = [_patents_of(cursor, scope) for scope in scopes]
     patents = np.concatenate([ids for ids, _ in parts])
@@ -89,7 +90,9 @@ def needed_texts(store: StoreFolder, spec: Spec, scopes: Sequence[Scope]) -> Nee
                 cursor, spec.text_view, spec.prompt(role), patents[mine]
             )
     n_without_text = len(np.unique(patents[~has_text]))
-    return Needed(patents[has_text], is_query[has_text], keys[has_text], n_without_text)
+    some = np.flatnonzero(has_text)
+    some = some[first_of_each(keys[some])]  # patents may share a text
+    return Needed(patents[some], is_query[some], keys[some], n_without_text)
 
 
 def by_role(is_query: BoolArray) -> list[tuple[Role, IntArray]]:

@@ -69,8 +69,9 @@ def test_a_text_of_two_patents_two_roles_and_two_samples_is_encoded_once(
     add_tuples(store, "main", [(0, 1, 2), (2, 0, 3)], levels=(1, 2))
     add_tuples(store, "more", [(1, 2, 0)], levels=(1, 2), sample_id=2)
     embedder = LetterEmbedder()
-    run(store, embedder)
+    report = run(store, embedder)
     assert [text for text, _ in embedder.seen] == ["Same. text", "Other. x", "Third. y"]
+    assert (report.n_texts, report.n_encoded) == (3, 3)
     assert {role for _, role in embedder.seen} == {"document"}
 
 

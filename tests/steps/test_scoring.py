@@ -20,6 +20,7 @@ from patcache.steps import scoring
 from patcache.steps.embedding import embed
 from patcache.steps.scoring import ScoreReport, score
 from patcache.store import StoreFolder
+from patcache.vectors.rows import DenseRows
 from tests.steps.study_by_hand import (
     LETTERS,
     LetterEmbedder,
@@ -190,6 +191,24 @@ def test_a_second_run_does_nothing(store: StoreFolder, monkeypatch: pytest.Monke
     monkeypatch.setattr(scoring, "open_rows", no_rows)
     assert [report.n_scored for report in score(store)] == [0]
     assert len(fetch(store, DISTANCES, "letters")) == 80
+
+
+def test_scoring_reads_the_rows_of_a_few_tuples_at_a_time(
+    store: StoreFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    random_study(store)
+    embed(store, ModelRequest("letters"), embedder=LetterEmbedder())
+    monkeypatch.setattr(scoring, "CHUNK_BYTES", 7 * 26 * 4 * 3)  # three tuples of 7 rows
+    sizes = []
+    gather = DenseRows.gather
+
+    def counted(self: DenseRows, rows: Any) -> Any:
+        sizes.append(len(rows))
+        return gather(self, rows)
+
+    monkeypatch.setattr(DenseRows, "gather", counted)
+    score(store)
+    assert sizes == [21] * 26 + [14]  # 80 tuples
 
 
 def test_a_new_model_touches_its_own_rows_only(store: StoreFolder) -> None:
