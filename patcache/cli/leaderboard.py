@@ -26,13 +26,18 @@ NEXT = "next: patcache matrix, patcache cells"
 @format_option
 def leaderboard(store: StoreFolder, question: Question, fmt: str) -> None:
     """Which model ranks a slice best, how sure that is, and which models it beats."""
+    show_leaderboard(store, question, fmt)
+    if fmt == "table":
+        click.echo(NEXT)
+
+
+def show_leaderboard(store: StoreFolder, question: Question, fmt: str) -> None:
+    """The leaderboard of a question, to stdout."""
     from patcache.queries import leaderboard as queries
 
     listing = queries.leaderboard(store, question)
     between = " -- " if fmt == "latex" else " ─●─ "
     write_listing(listing, fmt, grid_of_leaderboard(listing, between))
-    if fmt == "table":
-        click.echo(NEXT)
 
 
 def grid_of_leaderboard(listing: Listing[LeaderboardRow], between: str) -> Grid:

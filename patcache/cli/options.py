@@ -17,7 +17,6 @@ from patcache.records import SECTIONS, Runtime
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 DATABASE_NAME = "patcache.duckdb"
-WORD_SEGMENTERS = ("jieba", "rjieba", "regex")
 MODEL_SETTINGS = (
     "engine",
     "pooling",
@@ -51,7 +50,6 @@ def store_option(*, create: bool) -> Callable[[Command], Command]:
             "--store",
             "store_path",
             type=click.Path(path_type=Path, file_okay=False),
-            envvar="PATCACHE_STORE",
             help="Folder of the store  [default: PATCACHE_STORE, else this folder if it is one].",
         )
         @click.option(
@@ -66,7 +64,7 @@ def store_option(*, create: bool) -> Callable[[Command], Command]:
         def with_store(*args: Any, store_path: Path | None, wait_s: float, **kwargs: Any) -> Any:
             from patcache.store import StoreFolder
 
-            path = store_path or _store_here()
+            path = _named_store(store_path)
             return command(*args, store=StoreFolder(path, create=create, wait_s=wait_s), **kwargs)
 
         return with_store  # type: ignore[return-value]
@@ -140,8 +138,12 @@ def model_options(command: Command) -> Command:
 
     @functools.wraps(command)
     def with_settings(*args: Any, **kwargs: Any) -> Any:
+        from patcache.embedders.flat import nested_settings
+
         asked = {name: kwargs.pop(name) for name in MODEL_SETTINGS}
-        return command(*args, settings=_settings(kwargs.pop("others"), asked), **kwargs)
+        given = {name: value for name, value in asked.items() if value is not None}
+        settings = nested_settings({**kwargs.pop("others"), **given})
+        return command(*args, settings=settings, **kwargs)
 
     for option in reversed(options):
         with_settings = option(with_settings)
@@ -169,25 +171,6 @@ def runtime_options(command: Command) -> Command:
     return with_runtime  # type: ignore[return-value]
 
 
-def _settings(others: dict[str, str], asked: dict[str, Any]) -> dict[str, Any]:
-    """The settings of a request: those that were given, under the names that models know."""
-    given = {name: value for name, value in asked.items() if value is not None}
-    text = {}
-    if "text" in given:
-        text["fields"] = given.pop("text").split("+")
-    if "separator" in given:
-        text["separator"] = given.pop("separator")
-    prompts = {
-        role: given.pop(f"prompt_{role}")
-        for role in ("query", "document")
-        if f"prompt_{role}" in given
-    }
-    if given.get("tokenizer") in WORD_SEGMENTERS:
-        given["segmenter"] = given.pop("tokenizer")
-    whole = {"text": text, "prompts": prompts}
-    return {**others, **given, **{name: value for name, value in whole.items() if value}}
-
-
 def _assignments(
     _ctx: click.Context, _param: click.Parameter, texts: tuple[str, ...]
 ) -> dict[str, str]:
@@ -197,19 +180,24 @@ def _assignments(
     return dict(text.split("=", 1) for text in texts)
 
 
-def _store_here() -> Path:
+def store_here() -> Path | None:
+    """The store of PATCACHE_STORE, else the folder one stands in, when it is a store."""
+    named = os.environ.get("PATCACHE_STORE")
     here = Path.cwd()
-    if (here / DATABASE_NAME).exists():
-        return here
-    raise NotThere(
-        "no store was named",
-        f"{here} is not a store" + (" (PATCACHE_STORE is empty)" if _is_set_empty() else ""),
-        "name one with --store DIR or PATCACHE_STORE, or go into its folder",
-    )
+    if named:
+        return Path(named)
+    return here if (here / DATABASE_NAME).exists() else None
 
 
-def _is_set_empty() -> bool:
-    return os.environ.get("PATCACHE_STORE") == ""
+def _named_store(path: Path | None) -> Path:
+    found = path or store_here()
+    if found is None:
+        raise NotThere(
+            "no store was named",
+            f"{Path.cwd()} is not a store",
+            "name one with --store DIR or PATCACHE_STORE, or go into its folder",
+        )
+    return found
 
 
 def _years(

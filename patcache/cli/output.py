@@ -44,6 +44,12 @@ def say(text: str) -> None:
     click.echo(text, err=True)
 
 
+def say_lines(lines: Iterable[str]) -> None:
+    """Lines for people, on stderr."""
+    for line in lines:
+        say(line)
+
+
 def write_listing(listing: Listing[Any], fmt: str, grid: Grid | None = None) -> None:
     """Records to stdout as table, csv, json, jsonl, md or latex.
 

@@ -11,10 +11,12 @@ import rich_click as click
 from click.core import ParameterSource
 
 from patcache.cli.options import format_option, store_option
-from patcache.cli.output import say, write_listing
+from patcache.cli.output import say, say_lines, write_listing
 from patcache.cli.progress import bar
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from patcache.steps.sampling import SampleReport
     from patcache.store import StoreFolder
 
@@ -124,9 +126,7 @@ def _targets(_ctx: click.Context, _param: click.Parameter, text: str | None) -> 
 @click.option(
     "--seed", type=click.IntRange(0, 2**63 - 1), default=1, show_default=True, help="Seed."
 )
-@click.option(
-    "--where", metavar="SQL", help="Targets and candidates must meet it: \"language = 'en'\"."
-)
+@click.option("--where", metavar="SQL", help="All patents must meet it: \"language = 'en'\".")
 @click.option("--allow-same-text", is_flag=True, help="Candidates may have the target's text.")
 @click.option("--allow-family", is_flag=True, help="Candidates may be of the target's family.")
 @click.option(
@@ -148,7 +148,7 @@ def draw(store: StoreFolder, name: str, extend: bool, **asked: Any) -> None:
         _refuse_options_of_a_draw()
         with bar(f"extending {name}") as progress:
             report = extend_sample(store, name, progress)
-        _say_report(report, extended=True)
+        say_lines(report_lines(report, extended=True))
         return
     targets = asked.pop("targets")
     if targets is not None:  # else the preset's own, or 100
@@ -156,7 +156,7 @@ def draw(store: StoreFolder, name: str, extend: bool, **asked: Any) -> None:
     for sample_name, parameters in asked_samples(name, **asked).items():
         with bar(f"drawing {sample_name}") as progress:
             report = draw_sample(store, sample_name, parameters, progress)
-        _say_report(report)
+        say_lines(report_lines(report))
 
 
 @sample.command(name="export")
@@ -223,39 +223,42 @@ def _refuse_options_of_a_draw() -> None:
         )
 
 
-def _say_report(report: SampleReport, *, extended: bool = False) -> None:
+def report_lines(report: SampleReport, *, extended: bool = False) -> Iterator[str]:
+    """What a draw came to, for people."""
     if extended and not report.n_cells_seen:
-        say(f"  nothing new: {report.name} has seen every cell of the corpus")
+        yield f"  nothing new: {report.name} has seen every cell of the corpus"
     else:
-        _say_what_was_drawn(report, "new " if extended else "")
+        yield from _what_was_drawn(report, "new " if extended else "")
     if report.grown:
         n_more = sum(now - before for before, now in report.grown.values())
-        say(
+        yield (
             f"  {n_more:,} patents came to {len(report.grown):,} cells that were drawn before; "
             "their tuples stay as they are (a sample of another name would draw from them too)"
         )
 
 
-def _say_what_was_drawn(report: SampleReport, new: str) -> None:
+def _what_was_drawn(report: SampleReport, new: str) -> Iterator[str]:
     from patcache.queries.samples import levels_words
 
-    say(
+    yield (
         f"  {report.n_tuples:,} {new}tuples in {report.n_cells:,} of {report.n_cells_seen:,} "
         f"{new}cells · levels {levels_words(report.shape.levels)} · "
         f"{report.n_texts:,} texts to embed"
     )
     if report.n_short:
         level = max(report.n_short_at, key=lambda level: report.n_short_at[level])
-        say(
+        yield (
             f"  short: {report.n_short:,} of {report.n_patents:,} patents lack a candidate at some "
             f"level (level {level}: {report.n_short_at[level]:,}) "
             f"-> patcache shortages {report.name}"
         )
     if report.n_pairs:
         removed = " (--codes strict removes them)" if report.n_deeper else ""
-        say(
+        yield (
             f"  label noise: {report.noise_share:.0%} of candidates share a deeper level by a "
             f"secondary code{removed}"
         )
     if report.n_family_unknown:
-        say(f"  family unknown for {report.n_family_unknown:,} patents: they exclude nobody by it")
+        yield (
+            f"  family unknown for {report.n_family_unknown:,} patents: they exclude nobody by it"
+        )

@@ -53,6 +53,10 @@ SELECT codes FROM wanted w JOIN data.patents p ON p.patent_id = w.patent_id ORDE
 DISTINCT_TEXTS = """
 SELECT count(DISTINCT hash(p.title, p.abstract)) FROM wanted w
 JOIN data.patents p ON p.patent_id = w.patent_id"""
+NEW_CELLS = """
+SELECT count(*) FROM (SELECT DISTINCT year, section FROM {patents}) c
+ANTI JOIN (SELECT year, section FROM data.sample_cells WHERE sample_id = ?) s
+USING (year, section)"""
 BATCH_ROWS = 200_000
 
 
@@ -103,6 +107,14 @@ def read_population(store: StoreFolder, where: str | None) -> Columns:
             "" if where else "patcache import FILE",
         )
     return found
+
+
+def n_new_cells(store: StoreFolder, sample_id: int, where: str | None) -> int:
+    """How many cells the corpus has (under the sample's condition) that the sample has not seen."""
+    kept = None if where is None else _kept(store, where)
+    with store.read() as cursor, _registered(cursor, "kept", kept):
+        sql = NEW_CELLS.format(patents=EVERYONE if kept is None else KEPT)
+        return int(cursor.execute(sql, [sample_id]).fetchall()[0][0])
 
 
 def read_codes(store: StoreFolder, patent_ids: NDArray[np.int32]) -> CodeColumns:

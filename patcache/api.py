@@ -1,0 +1,173 @@
+"""patcache from Python: a store, and everything one does with it.
+
+import patcache
+store = patcache.Store("my-study")
+store.import_files("patents.parquet")
+store.sample("main", targets=30)
+store.add("tfidf")
+for row in store.leaderboard():
+    print(row.model, row.mean)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from patcache.records import ModelRequest, Progress, Runtime
+from patcache.store import StoreFolder
+
+if TYPE_CHECKING:
+    from patcache.embedders.base import Embedder
+    from patcache.listing import Listing
+    from patcache.queries.cells import CellRow, Parts
+    from patcache.queries.leaderboard import LeaderboardRow
+    from patcache.queries.matrix import PairRow
+    from patcache.queries.models import ModelRow
+    from patcache.queries.samples import SampleRow
+    from patcache.queries.sql import SqlRows
+    from patcache.queries.testing import Family
+    from patcache.steps.embedding import EmbedReport
+    from patcache.steps.importing import ImportReport
+    from patcache.steps.sampling import SampleReport
+    from patcache.steps.scoring import ScoreReport
+
+Names = str | Sequence[str] | None
+
+
+class Store(StoreFolder):
+    """One study on disk, made on first use.
+
+    What lists something returns a Listing: a sequence of records, with to_dicts(), to_arrow() and
+    to_pandas(). Every comparison takes the fields of patcache.queries.question.Question by name:
+    sample, years, sections, models, indicator, test, alternative, alpha, correction, is_common.
+    """
+
+    def import_files(
+        self, *files: str | Path, progress: Progress | None = None, **options: Any
+    ) -> ImportReport:
+        """Adds the patents of files; options are those of ImportOptions (mapping, encoding ...)."""
+        from patcache.steps.importing import ImportOptions, import_files
+
+        return import_files(self, [str(file) for file in files], ImportOptions(**options), progress)
+
+    def sample(
+        self, name: str, *, progress: Progress | None = None, **parameters: Any
+    ) -> SampleReport:
+        """Draws a sample; parameters are those of SampleParameters (targets, levels, seed ...)."""
+        from patcache.steps.sampling import SampleParameters, draw_sample
+
+        return draw_sample(self, name, SampleParameters(**parameters), progress)
+
+    def extend(self, name: str, *, progress: Progress | None = None) -> SampleReport:
+        """Draws the cells that are new since the sample was drawn, and nothing else."""
+        from patcache.steps.sampling import extend_sample
+
+        return extend_sample(self, name, progress)
+
+    def embed(
+        self,
+        model: str | Embedder,
+        *,
+        label: str | None = None,
+        samples: Names = None,
+        all_texts: bool = False,
+        refit: bool = False,
+        runtime: Runtime | None = None,
+        progress: Progress | None = None,
+        **settings: Any,
+    ) -> EmbedReport:
+        """Encodes what a model has not encoded yet, for the samples (None: all).
+
+        model: a preset, folder or hub name with settings (pooling, max_tokens ...), or an embedder,
+        such as patcache.embedders.python.from_object makes of any object with encode.
+        """
+        from patcache.embedders.flat import nested_settings
+        from patcache.steps.embedding import embed
+
+        is_name = isinstance(model, str)
+        name = model if isinstance(model, str) else model.spec.label
+        return embed(
+            self,
+            ModelRequest(name, label, nested_settings(settings)),
+            samples=_listed(samples),
+            all_texts=all_texts,
+            refit=refit,
+            runtime=runtime,
+            embedder=None if is_name else model,  # type: ignore[arg-type]
+            progress=progress,
+        )
+
+    def score(
+        self,
+        *,
+        models: Names = None,
+        samples: Names = None,
+        progress: Progress | None = None,
+        **rule: float,
+    ) -> list[ScoreReport]:
+        """Scores what is not scored yet; rule: tie_tolerance."""
+        from patcache.steps.scoring import score
+
+        return score(
+            self, samples=_listed(samples), models=_listed(models), progress=progress, **rule
+        )
+
+    def add(self, model: str | Embedder, **options: Any) -> EmbedReport:
+        """Embeds and scores a model for every sample; options are those of embed."""
+        report = self.embed(model, **options)
+        self.score(models=report.label, samples=options.get("samples"))
+        return report
+
+    def leaderboard(self, sample: str | None = None, **question: Any) -> Listing[LeaderboardRow]:
+        """The models of a slice from best to worst."""
+        from patcache.queries.leaderboard import leaderboard
+        from patcache.queries.question import Question
+
+        return leaderboard(self, Question(sample, **question))
+
+    def matrix(self, sample: str | None = None, **question: Any) -> Listing[PairRow]:
+        """Every ordered pair of models of a slice: tests, effects and differences."""
+        from patcache.queries.matrix import matrix
+        from patcache.queries.question import Question
+
+        return matrix(self, Question(sample, **question))
+
+    def cells(
+        self,
+        sample: str | None = None,
+        *,
+        by: Parts = "year",
+        family: Family = "matrix",
+        **question: Any,
+    ) -> Listing[CellRow]:
+        """Every model in every year, section or cell of a slice."""
+        from patcache.queries.cells import cells
+        from patcache.queries.question import Question
+
+        return cells(self, Question(sample, **question), by=by, family=family)
+
+    def models(self) -> Listing[ModelRow]:
+        """The stored models: rows, dimension, bytes, speed, device."""
+        from patcache.queries.models import models
+
+        return models(self, only_stored=True)
+
+    def samples(self) -> Listing[SampleRow]:
+        """The samples with their parameters and sizes."""
+        from patcache.queries.samples import samples
+
+        return samples(self)
+
+    def sql(self, query: str) -> SqlRows:
+        """Rows of one reading statement over the public views."""
+        from patcache.queries.sql import run_sql
+
+        return run_sql(self, query)
+
+
+def _listed(names: Names) -> list[str] | None:
+    if names is None:
+        return None
+    return [names] if isinstance(names, str) else list(names)
