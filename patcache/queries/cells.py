@@ -15,6 +15,7 @@ from patcache.queries.comparison import EQUAL_DIGITS, Comparison, compare
 from patcache.queries.question import Question
 
 if TYPE_CHECKING:
+    from patcache.queries.counts import Part
     from patcache.queries.testing import Family
     from patcache.records import DoubleArray
     from patcache.store import StoreFolder
@@ -60,19 +61,21 @@ def cells(
     """
     comparison = compare(store, question or Question(), by, family)
     mean = means(comparison.counts.shown_counts, comparison.counts.shown)
+    parts = comparison.counts.parts
     rows = tuple(
-        _row(comparison, mean, part, model)
-        for part in range(len(comparison.counts.parts))
+        _row(comparison, mean, (part, where), model)
+        for part, where in enumerate(parts)
         for model in comparison.best_first
     )
-    n_parts = f"{len(comparison.counts.parts):,} {by}s"
+    n_parts = f"{len(parts):,} {by}s"
     scope = f" of all {n_parts}" if family == "sweep" else f" in each of {n_parts}"
     return Listing(CellRow, rows, comparison.caption(scope), cautions(comparison))
 
 
-def _row(comparison: Comparison, mean: DoubleArray, part: int, model: int) -> CellRow:
+def _row(comparison: Comparison, mean: DoubleArray, at: tuple[int, Part], model: int) -> CellRow:
+    part, where = at
     counts, beats = comparison.counts, comparison.decisions.beats[part]
-    where, n = counts.parts[part], counts.n_defined[part]
+    n = counts.n_defined[part]
     is_tested = n >= MIN_DEFINED
     best = mean[part][is_tested].round(EQUAL_DIGITS).max(initial=-np.inf)
     return CellRow(

@@ -76,7 +76,7 @@ def compare(
     with store.read() as cursor:
         subject = subject_of(cursor, question)
         counts = model_counts(cursor, subject, question, by)
-        differences = Differences(cursor, subject, question, counts.parts, by)
+        differences = Differences(cursor, subject, question, counts.part_numbers, by)
     tests = run_tests(counts, differences, question.test, question.alternative)
     return Comparison(
         question,

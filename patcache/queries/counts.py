@@ -21,20 +21,24 @@ By = Literal["all", "year", "section", "cell"]
 
 IN_SLICE = """($years::INTEGER[] IS NULL OR list_contains($years::INTEGER[], {0}.year))
   AND ($sections::VARCHAR[] IS NULL OR list_contains($sections::VARCHAR[], {0}.section))"""
-PART_OF = """CASE WHEN $by IN ('year', 'cell') THEN {0}.year END AS year,
-  CASE WHEN $by IN ('section', 'cell') THEN {0}.section END AS section"""
+# A part as one number, 128 years + letter of the section, 0 for what the part does not say.
+PART_OF = """(CASE WHEN $by IN ('year', 'cell') THEN 128 * {0}.year::INTEGER ELSE 0 END
+  + CASE WHEN $by IN ('section', 'cell') THEN ascii({0}.section) ELSE 0 END)::BIGINT AS part"""
+MODEL_OF = "list_position($specs, {0}.{1})::BIGINT - 1"
 SHAPES = """
 SELECT shape_id, len(levels), units_per_rank * max_distance, units_per_rank, n_cross_pairs, chance
 FROM data.shapes"""
 TOTALS = f"""
-SELECT c.spec_id, {PART_OF.format("c")}, sum(c.n_tuples)::BIGINT, sum(c.n_undefined)::BIGINT,
-  sum(c.n_near_ties)::BIGINT
+SELECT {MODEL_OF.format("c", "spec_id")} AS model, {PART_OF.format("c")},
+  sum(c.n_tuples)::BIGINT AS n_tuples, sum(c.n_undefined)::BIGINT AS n_undefined,
+  sum(c.n_near_ties)::BIGINT AS n_near_ties
 FROM data.cell_totals c
 WHERE c.sample_id = $sample AND c.scoring_id = $scoring AND list_contains($specs, c.spec_id)
   AND {IN_SLICE.format("c")}
 GROUP BY ALL"""
 COUNTS = f"""
-SELECT c.spec_id, {PART_OF.format("c")}, c.shape_id, c.value, sum(c.n)::BIGINT AS n
+SELECT {MODEL_OF.format("c", "spec_id")} AS model, {PART_OF.format("c")},
+  c.shape_id, c.value, sum(c.n)::BIGINT AS n
 FROM data.counts c
 WHERE c.sample_id = $sample AND c.scoring_id = $scoring AND c.indicator = $indicator
   AND list_contains($specs, c.spec_id) AND {IN_SLICE.format("c")}
@@ -53,7 +57,8 @@ WITH common AS (
   WHERE d.scoring_id = $scoring AND list_contains($specs, d.spec_id)
 )"""
 COMMON_COUNTS = f"""{COMMON_TUPLES}
-SELECT v.spec_id, {PART_OF.format("v")}, v.shape_id, v.value, count(*) AS n
+SELECT {MODEL_OF.format("v", "spec_id")} AS model, {PART_OF.format("v")},
+  v.shape_id, v.value, count(*) AS n
 FROM valued v GROUP BY ALL"""
 
 
@@ -64,31 +69,36 @@ class Part:
     year: int | None = None
     section: str | None = None
 
+    @classmethod
+    def of_number(cls, number: int) -> Part:
+        """The part that PART_OF writes as this number."""
+        return cls(number // 128 or None, chr(number % 128) if number % 128 else None)
+
 
 @dataclass(frozen=True, slots=True)
 class ModelCounts:
     """Counts of P parts and M models over V values, and what else a view must show.
 
     Shapes: counts (P, M, V) over values (V,), ascending, larger is better, for the tests;
-    shown_counts (P, M, E) over shown (E,), the same values as they are displayed; n_tuples,
-    n_undefined, n_near_ties (P, M), of all tuples of the part; chance (P,).
+    shown_counts (P, M, E) over shown (E,), the same values as they are displayed; n_defined,
+    the sums of counts, n_tuples, n_undefined, n_near_ties (P, M); chance (P,). part_numbers (P,):
+    the parts as statements write them, ascending.
     """
 
-    parts: tuple[Part, ...]
+    part_numbers: IntArray
     values: DoubleArray
     counts: IntArray
     shown: DoubleArray
     shown_counts: IntArray
+    n_defined: IntArray
     n_tuples: IntArray
     n_undefined: IntArray
     n_near_ties: IntArray
     chance: DoubleArray
 
     @property
-    def n_defined(self) -> IntArray:
-        """Tuples (P, M) that have a value for the model."""
-        n: IntArray = self.counts.sum(axis=-1)
-        return n
+    def parts(self) -> tuple[Part, ...]:
+        return tuple(map(Part.of_number, self.part_numbers.tolist()))
 
 
 def parameters(subject: Subject, question: Question, by: By) -> dict[str, Any]:
@@ -112,39 +122,21 @@ def model_counts(
     Errors: NotThere for a slice without tuples.
     """
     asked = parameters(subject, question, by)
-    totals = cursor.execute(TOTALS, _without(asked, "indicator")).fetchall()
-    if not totals:
+    without_indicator = {name: asked[name] for name in asked if name != "indicator"}
+    totals = cursor.execute(TOTALS, without_indicator).fetchnumpy()
+    if not len(totals["part"]):
         raise NotThere(
             f"sample {subject.sample} has no tuples in this slice",
             slice_words(question),
             "widen --years or --sections; `patcache shortages` shows what each cell has",
         )
-    parts = tuple(sorted({Part(row[1], row[2]) for row in totals}, key=_part_order))
+    numbers = np.unique(totals["part"])
+    n_total = np.zeros((3, len(numbers), len(subject.models)), dtype=np.int64)
+    place = np.searchsorted(numbers, totals["part"]), totals["model"]
+    for total, name in zip(n_total, ("n_tuples", "n_undefined", "n_near_ties"), strict=True):
+        total[place] = totals[name]
     columns = cursor.execute(COMMON_COUNTS if question.is_common else COUNTS, asked).fetchnumpy()
-    index = Index(parts, subject)
-    n_total = np.zeros((3, len(parts), len(subject.models)), dtype=np.int64)
-    for spec_id, year, section, *numbers in totals:
-        n_total[:, index.part[Part(year, section)], index.model[spec_id]] = numbers
-    return _arranged(columns, shapes(cursor), index, n_total, question)
-
-
-class Index:
-    """Row numbers of parts and models."""
-
-    def __init__(self, parts: tuple[Part, ...], subject: Subject) -> None:
-        self.parts = parts
-        self.part = {part: i for i, part in enumerate(parts)}
-        self.model = {model.spec_id: i for i, model in enumerate(subject.models)}
-
-    def parts_of(self, columns: dict[str, Any]) -> IntArray:
-        """Part (n,) of each fetched row, from its columns year and section."""
-        years, sections = _objects(columns["year"]), _objects(columns["section"])
-        pairs = zip(years, sections, strict=True)
-        return np.array([self.part[Part(*pair)] for pair in pairs], dtype=np.int64)
-
-    def models_of(self, spec_ids: Any) -> IntArray:
-        """Model (n,) of each fetched row."""
-        return np.array([self.model[spec_id] for spec_id in spec_ids], dtype=np.int64)
+    return _arranged(columns, shapes(cursor), numbers, n_total, question)
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,16 +163,16 @@ def shapes(cursor: duckdb.DuckDBPyConnection) -> dict[int, ShapeScale]:
 def _arranged(
     columns: dict[str, Any],
     scales: dict[int, ShapeScale],
-    index: Index,
+    part_numbers: IntArray,
     n_total: IntArray,
     question: Question,
 ) -> ModelCounts:
-    part, model = index.parts_of(columns), index.models_of(columns["spec_id"])
+    part = np.searchsorted(part_numbers, columns["part"])
     pairs = np.stack([columns["shape_id"], columns["value"]], axis=1).astype(np.int64)
-    entries, entry = np.unique(pairs, axis=0, return_inverse=True)
-    size = (len(index.parts), len(index.model))
+    entries, entry = distinct_pairs(pairs)
+    size = n_total.shape[1:]
     shown_counts = np.zeros((*size, len(entries)), dtype=np.int64)
-    np.add.at(shown_counts, (part, model, entry.ravel()), columns["n"].astype(np.int64))
+    np.add.at(shown_counts, (part, columns["model"], entry), columns["n"].astype(np.int64))
     is_footrule = question.indicator == "footrule"
     of_entry = [scales[shape_id] for shape_id in entries[:, 0].tolist()]
     largest = np.array([s.footrule if is_footrule else s.concordance for s in of_entry], np.int64)
@@ -193,11 +185,12 @@ def _arranged(
     shown = 1 - entries[:, 1] / paper if is_paper else axis.values[axis.position]
     chance = [(s.paper_chance if is_paper else s.chance) if is_footrule else 0 for s in of_entry]
     return ModelCounts(
-        index.parts,
+        part_numbers,
         axis.values,
         counts,
         shown,
         shown_counts,
+        counts.sum(axis=-1),
         n_total[0],
         n_total[1],
         n_total[2],
@@ -213,15 +206,11 @@ def _mean_chance(counts: IntArray, chance: DoubleArray) -> DoubleArray:
     return mean
 
 
-def _part_order(part: Part) -> tuple[int, str]:
-    return part.year or 0, part.section or ""
-
-
-def _objects(column: Any) -> list[Any]:
-    """A fetched column as Python values, None where masked."""
-    values: list[Any] = np.ma.asarray(column).tolist()
-    return values
-
-
-def _without(asked: dict[str, Any], name: str) -> dict[str, Any]:
-    return {key: value for key, value in asked.items() if key != name}
+def distinct_pairs(pairs: IntArray) -> tuple[IntArray, IntArray]:
+    """The distinct rows of (n, 2) whole numbers, ascending, and which of them each row is (n,)."""
+    if len(pairs) == 0:
+        return pairs, np.zeros(0, dtype=np.int64)
+    low = pairs[:, 1].min()
+    width = pairs[:, 1].max() - low + 1
+    numbers, row = np.unique(pairs[:, 0] * width + (pairs[:, 1] - low), return_inverse=True)
+    return np.stack([numbers // width, numbers % width + low], axis=1), row

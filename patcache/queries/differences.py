@@ -8,28 +8,39 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from patcache.kernels.axis import common_axis
-from patcache.queries.counts import COMMON_TUPLES, IN_SLICE, PART_OF, By, Index, parameters, shapes
+from patcache.queries.counts import (
+    COMMON_TUPLES,
+    IN_SLICE,
+    MODEL_OF,
+    PART_OF,
+    By,
+    distinct_pairs,
+    parameters,
+    shapes,
+)
 
 if TYPE_CHECKING:
     import duckdb
 
-    from patcache.queries.counts import Part
     from patcache.queries.question import Question, Subject
     from patcache.records import DoubleArray, IntArray
 
 DIFFERENCES = f"""
-SELECT c.spec_a, c.spec_b, {PART_OF.format("c")}, c.shape_id, c.difference, sum(c.n)::BIGINT AS n
+SELECT {MODEL_OF.format("c", "spec_a")} AS a, {MODEL_OF.format("c", "spec_b")} AS b,
+  {PART_OF.format("c")}, c.shape_id, c.difference, sum(c.n)::BIGINT AS n
 FROM data.difference_counts c
 WHERE c.sample_id = $sample AND c.scoring_id = $scoring AND c.indicator = $indicator
   AND list_contains($specs, c.spec_a) AND list_contains($specs, c.spec_b)
   AND {IN_SLICE.format("c")}
-GROUP BY ALL"""
+GROUP BY ALL ORDER BY part"""
 COMMON_DIFFERENCES = f"""{COMMON_TUPLES}
-SELECT v.spec_id AS spec_a, w.spec_id AS spec_b, {PART_OF.format("v")}, v.shape_id,
+SELECT {MODEL_OF.format("v", "spec_id")} AS a, {MODEL_OF.format("w", "spec_id")} AS b,
+  {PART_OF.format("v")}, v.shape_id,
   v.value - w.value AS difference, count(*) AS n
 FROM valued v JOIN valued w USING (tuple_id)
 WHERE v.spec_id < w.spec_id
-GROUP BY ALL"""
+GROUP BY ALL ORDER BY part"""
+NO_PART = 2**62  # above every number of a part
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,33 +78,32 @@ class Differences:
         cursor: duckdb.DuckDBPyConnection,
         subject: Subject,
         question: Question,
-        parts: tuple[Part, ...],
+        part_numbers: IntArray,
         by: By = "all",
     ) -> None:
         statement = COMMON_DIFFERENCES if question.is_common else DIFFERENCES
         columns = cursor.execute(statement, parameters(subject, question, by)).fetchnumpy()
-        index = Index(parts, subject)
         is_footrule = question.indicator == "footrule"
-        scales = shapes(cursor)
-        largest = [
-            scales[shape].footrule if is_footrule else scales[shape].concordance
-            for shape in columns["shape_id"].tolist()
-        ]
-        found = columns["difference"].astype(np.int64)
-        advantage = -found if is_footrule else found  # a smaller distance is better
+        largest = {
+            shape_id: scale.footrule if is_footrule else scale.concordance
+            for shape_id, scale in shapes(cursor).items()
+        }
+        pairs = np.stack([columns["shape_id"], columns["difference"]], axis=1).astype(np.int64)
+        distinct, entry = distinct_pairs(pairs)
+        advantage = -distinct[:, 1] if is_footrule else distinct[:, 1]  # a distance: less is more
+        scale = [1, *(largest[shape_id] for shape_id in distinct[:, 0].tolist())]
+        self._axis = common_axis(np.append(0, np.abs(advantage)), np.array(scale))
+        self._steps = (np.sign(advantage) * self._axis.position[1:])[entry]
         self._n_models = len(subject.models)
-        self._axis = common_axis(np.append(0, np.abs(advantage)), np.array([1, *largest]))
-        self._steps = np.sign(advantage) * self._axis.position[1:]
-        self._part = index.parts_of(columns)
-        self._a, self._b = index.models_of(columns["spec_a"]), index.models_of(columns["spec_b"])
-        self._n = columns["n"].astype(np.int64)
+        self._starts = np.searchsorted(columns["part"], np.append(part_numbers, NO_PART))
+        self._a, self._b, self._n = columns["a"], columns["b"], columns["n"]
 
     def of_part(self, part: int) -> PairDifferences:
         """The differences of one part, every pair in both directions."""
         sizes = self._axis.values
         middle = len(sizes) - 1
         counts = np.zeros((self._n_models, self._n_models, 2 * middle + 1), dtype=np.int64)
-        here = self._part == part
+        here = slice(self._starts[part], self._starts[part + 1])
         a, b, steps, n = self._a[here], self._b[here], self._steps[here], self._n[here]
         np.add.at(counts, (a, b, middle + steps), n)
         np.add.at(counts, (b, a, middle - steps), n)

@@ -24,9 +24,8 @@ if TYPE_CHECKING:
 
 LargestDistance = Literal["exact", "paper"]
 
-SAMPLES = """
-SELECT s.sample_id, s.name, (SELECT count(*) FROM data.tuples t WHERE t.sample_id = s.sample_id)
-FROM data.samples s ORDER BY s.name"""
+SAMPLES = "SELECT sample_id, name FROM data.samples ORDER BY name"
+N_TUPLES = "SELECT count(*) FROM data.tuples WHERE sample_id = ?"
 SCORED = """
 SELECT p.spec_id, p.label, s.n_tuples, sum(e.elapsed_s) / nullif(sum(e.n_texts), 0)
 FROM data.scores s JOIN data.specs p USING (spec_id) LEFT JOIN data.encodings e USING (spec_id)
@@ -102,7 +101,8 @@ def subject_of(cursor: duckdb.DuckDBPyConnection, question: Question) -> Subject
     Errors: NotThere for a sample or model that is not there or not scored; PatcacheError where
     no sample is named and there are several.
     """
-    sample_id, sample, n_tuples = _sample(cursor, question.sample)
+    sample_id, sample = _sample(cursor, question.sample)
+    n_tuples = cursor.execute(N_TUPLES, [sample_id]).fetchall()[0][0]
     rows = cursor.execute(SCORED, [sample_id, question.scoring_id]).fetchall()
     scored = tuple(ScoredModel(*row) for row in rows)
     if not scored:
@@ -114,8 +114,8 @@ def subject_of(cursor: duckdb.DuckDBPyConnection, question: Question) -> Subject
     return Subject(sample_id, sample, n_tuples, _chosen(scored, question.models, sample))
 
 
-def _sample(cursor: duckdb.DuckDBPyConnection, name: str | None) -> tuple[int, str, int]:
-    rows: list[tuple[int, str, int]] = cursor.execute(SAMPLES).fetchall()
+def _sample(cursor: duckdb.DuckDBPyConnection, name: str | None) -> tuple[int, str]:
+    rows: list[tuple[int, str]] = cursor.execute(SAMPLES).fetchall()
     if not rows:
         raise NotThere(
             "this store has no sample yet", "", "draw one: patcache sample NAME --targets 100"

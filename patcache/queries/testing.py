@@ -74,7 +74,7 @@ def run_tests(
     counts: ModelCounts, differences: Differences, test: TestName, alternative: Alternative
 ) -> PairTests:
     """Every ordered pair of every part by one test."""
-    shape = (len(counts.parts), counts.counts.shape[1], counts.counts.shape[1])
+    shape = (len(counts.part_numbers), counts.counts.shape[1], counts.counts.shape[1])
     statistic, pvalue = np.zeros(shape), np.full(shape, np.nan)
     outcome = np.full(shape, Outcome.TOO_FEW, dtype=np.int8)
     for part in range(shape[0]):
@@ -114,7 +114,7 @@ def decide(tests: PairTests, question: Question, family: Family = "matrix") -> D
 
 def paired_means(counts: ModelCounts, differences: Differences) -> PairedMeans:
     """Mean difference of every pair in every part, with its standard error."""
-    shape = (len(counts.parts), counts.counts.shape[1], counts.counts.shape[1])
+    shape = (len(counts.part_numbers), counts.counts.shape[1], counts.counts.shape[1])
     n, mean, error = np.zeros(shape, dtype=np.int64), np.zeros(shape), np.zeros(shape)
     for part in range(shape[0]):
         pairs: PairDifferences = differences.of_part(part)
