@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import permutations
+from itertools import combinations, permutations
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -74,9 +74,10 @@ def matrix(
     Errors: as for the leaderboard.
     """
     comparison = compare(store, question or Question())
-    sizes, pairs = _effects(comparison), comparison.differences.of_part(0)
+    sizes = _effects(comparison)
+    intervals = _intervals(comparison.differences.of_part(0), n_resamples)
     rows = tuple(
-        _row(comparison, sizes, i, j, _interval(pairs, i, j, n_resamples))
+        _row(comparison, sizes, i, j, intervals.get((i, j), (None, None)))
         for i, j in permutations(comparison.best_first, 2)
     )
     return Listing(PairRow, rows, comparison.caption(), cautions(comparison))
@@ -120,16 +121,17 @@ def _row(
     )
 
 
-def _interval(
-    pairs: PairDifferences, i: int, j: int, n_resamples: int
-) -> tuple[float | None, float | None]:
-    """Interval of the mean difference of a pair; that of the reverse pair is its mirror image."""
-    if n_resamples == 0 or not pairs.counts[i, j].any():
-        return None, None
-    first, second = min(i, j), max(i, j)
-    rng = np.random.default_rng(SEED)
-    low, high = bootstrap_interval(pairs.counts[first, second], pairs.values, rng, n_resamples)
-    return (low, high) if i == first else (-high, -low)
+def _intervals(
+    pairs: PairDifferences, n_resamples: int
+) -> dict[tuple[int, int], tuple[float, float]]:
+    """Interval of the mean difference of each ordered pair; the reverse pair's is its mirror."""
+    found = {}
+    for i, j in combinations(range(len(pairs.counts)), 2) if n_resamples else ():
+        if pairs.counts[i, j].any():
+            rng = np.random.default_rng(SEED)
+            low, high = bootstrap_interval(pairs.counts[i, j], pairs.values, rng, n_resamples)
+            found[i, j], found[j, i] = (low, high), (-high, -low)
+    return found
 
 
 def _known(value: float) -> float | None:
