@@ -45,7 +45,7 @@ def read_fit(context: Context, folder: Path) -> Fit:
         facts: Mapping[str, Any] = json.loads((folder / "fit.json").read_text(encoding="utf-8"))
         values = np.load(folder / "values.npy", allow_pickle=False)
         words = tuple((folder / "words.txt").read_bytes().decode().split("\n")[:-1])
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, EOFError) as error:
         raise VectorsDamaged(
             f"the fit in {folder} cannot be read", str(error), "fit the model again (--refit)"
         ) from error

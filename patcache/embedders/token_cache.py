@@ -166,7 +166,7 @@ class TokenCache:
     def _add_block(self, folder: Path) -> None:
         try:
             keys, indptr, ids, words = _load(folder)
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, EOFError) as error:
             log.warning("removed the damaged token block %s: %s", folder, error)
             shutil.rmtree(folder, ignore_errors=True)
             return

@@ -80,6 +80,8 @@ class TransformerEmbedder:
     def _tokens(self, texts: Sequence[str]) -> tuple[list[list[int]], int]:
         """Token ids of each text, cut to fit, and how many had to be cut."""
         limit = self.spec.identity["max_tokens"]
+        if not texts:
+            return [], 0
         tokens = self._tokenizer(
             list(texts), truncation=True, max_length=limit, return_attention_mask=False
         )

@@ -1,0 +1,133 @@
+"""Random networks of a few hundred numbers, saved like real ones, and texts to fit on."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from patcache.embedders.base import Context, Embedder, load
+from patcache.embedders.installed import minilm_folder
+from patcache.embedders.presets import resolve
+from patcache.hashing import keys_digest, text_key
+from patcache.records import ModelRequest, Runtime
+
+WORDS = ["a", "method", "for", "grinding", "wheels", "lithium", "battery", "cell", "seat", "belt"]
+SENTENCES = [
+    "a method for grinding wheels",
+    "battery cell",
+    "a seat belt for a wheel",
+    "a method for a lithium battery cell",
+    "belt",
+]
+
+
+class Texts(list[str]):
+    """Texts to fit on, in the order of their keys, as the store hands them out."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        super().__init__(sorted(set(texts), key=text_key))
+
+    @property
+    def digest(self) -> str:
+        return keys_digest(map(text_key, self))
+
+
+def opened(name: str | Path, context: Context | None = None, **settings: Any) -> Embedder:
+    """The embedder of a name, on the CPU."""
+    request = ModelRequest(str(name), None, settings)
+    return load(resolve(request), context or Context(Runtime(device="cpu")))
+
+
+def minilm() -> Path:
+    """The folder of MiniLM; skips where no package holds it."""
+    folder = minilm_folder()
+    if folder is None:
+        pytest.skip("no sample package with MiniLM is installed")
+    return folder
+
+
+def save_tokenizer(
+    folder: Path, *, special: bool, limit: int = 10**30, pad: str | None = "[PAD]"
+) -> None:
+    """A tokenizer of whole words, with [CLS] and [SEP] around a text if special."""
+    from tokenizers import Tokenizer, models, pre_tokenizers, processors
+    from transformers import PreTrainedTokenizerFast
+
+    vocabulary = {word: i for i, word in enumerate(["[PAD]", "[UNK]", "[CLS]", "[SEP]", *WORDS])}
+    tokenizer = Tokenizer(models.WordLevel(vocabulary, unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    if special:
+        tokenizer.post_processor = processors.TemplateProcessing(
+            single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
+        )
+    names: dict[str, Any] = {"unk_token": "[UNK]", "pad_token": pad, "model_max_length": limit}
+    PreTrainedTokenizerFast(tokenizer_object=tokenizer, **names).save_pretrained(folder)
+
+
+def tiny_bert(folder: Path, *, pooling: str | None = "mean") -> Path:
+    """A BERT of two layers of 8, 32 positions, with a pooling configuration if asked for."""
+    transformers = pytest.importorskip("transformers")
+    torch = pytest.importorskip("torch")
+    torch.manual_seed(3)
+    config = transformers.BertConfig(
+        vocab_size=14,
+        hidden_size=8,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        intermediate_size=16,
+        max_position_embeddings=32,
+        initializer_range=0.5,  # far from 0, so that every token matters
+    )
+    transformers.BertModel(config).save_pretrained(folder)
+    save_tokenizer(folder, special=True)
+    if pooling:
+        add_pooling(folder, pooling)
+    return folder
+
+
+def tiny_decoder(folder: Path, family: str) -> Path:
+    """A GPT-2 or Llama without a padding token, whose tokenizer has no limit; 24 positions."""
+    transformers = pytest.importorskip("transformers")
+    torch = pytest.importorskip("torch")
+    torch.manual_seed(5)
+    sizes: dict[str, Any] = {"vocab_size": 14, "initializer_range": 0.5}
+    if family == "gpt2":
+        config = transformers.GPT2Config(n_positions=24, n_embd=8, n_layer=2, n_head=2, **sizes)
+        transformers.GPT2Model(config).save_pretrained(folder)
+    else:
+        config = transformers.LlamaConfig(
+            hidden_size=8,
+            intermediate_size=16,
+            num_hidden_layers=2,
+            num_attention_heads=2,
+            max_position_embeddings=24,
+            pad_token_id=None,
+            **sizes,
+        )
+        transformers.LlamaModel(config).save_pretrained(folder)
+    save_tokenizer(folder, special=False, pad=None)
+    return folder
+
+
+def add_pooling(folder: Path, pooling: str, dense: Sequence[str] = ()) -> None:
+    """modules.json and 1_Pooling as sentence-transformers writes them."""
+    flag = {"mean": "mean_tokens", "cls": "cls_token", "last": "lasttoken", "max": "max_tokens"}
+    (folder / "1_Pooling").mkdir(exist_ok=True)
+    config = {f"pooling_mode_{value}": name == pooling for name, value in flag.items()}
+    (folder / "1_Pooling" / "config.json").write_text(json.dumps(config))
+    kinds = [("Transformer", ""), ("Pooling", "1_Pooling"), *(("Dense", path) for path in dense)]
+    modules = [
+        {"idx": i, "name": str(i), "path": path, "type": f"sentence_transformers.models.{kind}"}
+        for i, (kind, path) in enumerate(kinds)
+    ]
+    (folder / "modules.json").write_text(json.dumps(modules))
+
+
+def copied(folder: Path, target: Path) -> Path:
+    """Another folder with the same files."""
+    return Path(shutil.copytree(folder, target))
