@@ -1,85 +1,47 @@
-"""Patents put straight into a store, for tests that are not about importing."""
+"""A corpus one can read: 96 short patents of two years, whose words follow their codes."""
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Sequence
-from dataclasses import dataclass
+import itertools
+from collections.abc import Iterable
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from patcache.ipc import IpcCode, read
-from patcache.store import StoreFolder
-
-ADD = """
-INSERT INTO data.patents BY NAME
-SELECT * REPLACE (unhex(same_text_key) AS same_text_key) FROM rows"""
-NEXT = "SELECT coalesce(max(patent_id) + 1, 0) FROM data.patents"
-
-
-@dataclass(frozen=True)
-class PlainPatent:
-    """A patent; codes begin with the main code."""
-
-    number: str
-    year: int
-    codes: tuple[str, ...]
-    text: str
-    family: str | None = None
-    language: str | None = "en"
-    title: str | None = None
+# section, class, subclass, main group, subgroup: a word for each step down the tree
+WORDS = {
+    "A": "garden", "A01": "soil", "A01B": "plough", "A01B 1": "hand", "A01B 3": "tractor",
+    "A01C": "seed", "A01C 1": "coating", "A47": "kitchen", "A47J": "kettle", "A47J 27": "steam",
+    "B": "workshop", "B25": "tool", "B25B": "spanner", "B25B 1": "clamp", "B60": "vehicle",
+    "B60B": "wheel", "B60B 1": "spoke", "00": "frame", "02": "lever", "04": "spring",
+}  # fmt: skip
+GROUPS = ("A01B 1", "A01B 3", "A01C 1", "A47J 27", "B25B 1", "B60B 1")
+SUBGROUPS = ("00", "02", "04")
+COPIES = ("red", "blue", "green")
+YEARS = (2019, 2020)
 
 
-def add_patents(store: StoreFolder, patents: Sequence[PlainPatent]) -> None:
-    """Appends patents in the order given; ids go on from those there."""
-    columns = [_columns(patent) for patent in patents]
-    names = list(columns[0])
-    rows = pa.table({name: [row[name] for row in columns] for name in names})
-    with store.write() as cursor:
-        first = cursor.execute(NEXT).fetchall()[0][0]
-        ids = pa.array(range(first, first + len(patents)), pa.int32())
-        cursor.register("rows", rows.append_column("patent_id", ids))
-        cursor.execute(ADD)
-        cursor.unregister("rows")
+def patents(years: Iterable[int] = YEARS) -> pa.Table:
+    """Three patents for each code and year, told apart by a colour."""
+    rows = []
+    for year, group, subgroup, colour in itertools.product(years, GROUPS, SUBGROUPS, COPIES):
+        subclass = group.split()[0]
+        path = (group[0], group[:3], subclass, group, subgroup)
+        words = " ".join(f"{WORDS[step]} {WORDS[step]}" for step in path)
+        rows.append(
+            {
+                "publication_number": f"XX{year}{len(rows):04d}A1",
+                "title": f"{colour} {WORDS[group]} {WORDS[subgroup]}",
+                "abstract": f"In {year}, {words} in {colour}.",
+                "ipc": f"{group}/{subgroup}",
+                "year": year,
+            }
+        )
+    return pa.Table.from_pylist(rows)
 
 
-def _columns(patent: PlainPatent) -> dict[str, object]:
-    main = read(patent.codes[0]).code
-    assert isinstance(main, IpcCode), patent.codes
-    key = hashlib.sha256(patent.text.casefold().encode()).hexdigest()[:32]
-    return {
-        "publication_number": patent.number,
-        "year": patent.year,
-        "year_source": "year",
-        "date_precision": "year",
-        "section": main.section,
-        "ipc_class": main.ipc_class,
-        "subclass": main.subclass,
-        "main_group": main.main_group,
-        "code": main.code,
-        "codes": list(patent.codes),
-        "title": patent.title,
-        "abstract": patent.text,
-        "family_id": patent.family,
-        "language": patent.language,
-        "same_text_key": key,
-        "import_id": 1,
-    }
-
-
-def real_patents(path: Path) -> list[PlainPatent]:
-    """The patents of a shared Parquet file; every code it can parse, the main one first."""
-    found = []
-    for row in pq.read_table(path).to_pylist():
-        others = [reading.code for reading in map(read, row["ipc"]) if reading.code is not None]
-        codes = dict.fromkeys([row["ipc_main"], *(code.code for code in others)])
-        text = " ".join(row["abstract"].split())
-        found.append(
-            PlainPatent(
-                row["publication_number"], row["year"], tuple(codes), text, row["family_id"],
-                title=row["title"],
-            )
-        )  # fmt: skip
-    return found
+def write_patents(path: Path, years: Iterable[int] = YEARS) -> Path:
+    """The corpus as a Parquet file."""
+    pq.write_table(patents(years), path)
+    return path

@@ -148,7 +148,7 @@ def draw(store: StoreFolder, name: str, extend: bool, **asked: Any) -> None:
         _refuse_options_of_a_draw()
         with bar(f"extending {name}") as progress:
             report = extend_sample(store, name, progress)
-        say_lines(report_lines(report, extended=True))
+        say_lines(report_lines(report))
         return
     targets = asked.pop("targets")
     if targets is not None:  # else the preset's own, or 100
@@ -223,12 +223,12 @@ def _refuse_options_of_a_draw() -> None:
         )
 
 
-def report_lines(report: SampleReport, *, extended: bool = False) -> Iterator[str]:
+def report_lines(report: SampleReport) -> Iterator[str]:
     """What a draw came to, for people."""
-    if extended and not report.n_cells_seen:
+    if report.is_extension and not report.n_cells_seen:
         yield f"  nothing new: {report.name} has seen every cell of the corpus"
     else:
-        yield from _what_was_drawn(report, "new " if extended else "")
+        yield from _what_was_drawn(report, "new " if report.is_extension else "")
     if report.grown:
         n_more = sum(now - before for before, now in report.grown.values())
         yield (

@@ -36,8 +36,8 @@ class SampleReport:
 
     n_short: patents short of candidates at some level; n_short_at: by level, a patent counting at
     each. n_texts: different texts of the tuples. noise: pairs that share a deeper level by any of
-    their codes. grown: cells drawn before that now have more patents, which stay out of the
-    sample, with their number then and now.
+    their codes. is_extension: all this is of the new cells only. grown: cells drawn before that
+    now have more patents, which stay out of the sample, with their number then and now.
     """
 
     name: str
@@ -53,6 +53,7 @@ class SampleReport:
     n_pairs: int
     n_deeper: int
     codes: Codes
+    is_extension: bool = False
     grown: Mapping[tuple[int, str], tuple[int, int]] = field(default_factory=dict)
 
     @property
@@ -113,9 +114,8 @@ def extend_sample(store: StoreFolder, name: str, progress: Progress | None = Non
         values = {shape: shape_values(shape)}
         save_extension(store, name, columns.digest, values, [found.tuples], found.cells)
     _tell(progress, STAGES)
-    return dataclasses.replace(
-        _report(store, name, parameters, columns, found), grown=_grown(stored, found.sizes)
-    )
+    report = _report(store, name, parameters, columns, found)
+    return dataclasses.replace(report, is_extension=True, grown=_grown(stored, found.sizes))
 
 
 @dataclass(frozen=True, slots=True)
