@@ -6,76 +6,17 @@ import csv
 import itertools
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-import duckdb
-import numpy as np
-import pyarrow as pa
 
 from patcache.errors import ImportRefused
 from patcache.importers.base import ImportOptions, Records, Taken
 from patcache.importers.fields import choose_columns
-from patcache.importers.sources import Source, plain_text, unify_line_ends
-from patcache.importers.staging import (
-    READ_ROWS,
-    faults_table,
-    literal,
-    reader,
-    records_table,
-    refusing,
-    stream,
-)
-
-if TYPE_CHECKING:
-    from patcache.records import IntArray
+from patcache.importers.lines import MAX_RECORD_BYTES, Dialect, count_records
+from patcache.importers.sources import Source, plain_text
+from patcache.importers.staging import reader, refusing, stream
 
 DELIMITERS = (",", ";", "\t", "|")
-MAX_RECORD_BYTES = 16 << 20
-READ_BYTES = 2 * MAX_RECORD_BYTES
-FAULTS = {
-    "TOO MANY COLUMNS": "more fields than the header",
-    "MISSING COLUMNS": "fewer fields than the header",
-    "UNQUOTED VALUE": "quotes do not match (for files that quote nothing: --quote none)",
-    "LINE SIZE OVER MAXIMUM": f"longer than {MAX_RECORD_BYTES >> 20} MB",
-}
-FAULTY = """
-SELECT line, min(error_type), any_value(csv_line) FROM reject_errors
-GROUP BY line ORDER BY line"""
-MIXED = "invalid state"  # what DuckDB says of mixed line ends
-
-
-@dataclass(frozen=True, slots=True)
-class Dialect:
-    """How a file separates and quotes, and how many lines stand before its first record."""
-
-    delimiter: str
-    quote: str
-    columns: tuple[str, ...]
-    header_start: int  # lines before the header
-    header_lines: int
-
-    def table(self, path: Path, on_fault: str) -> str:
-        """The file as a table c0, c1, ... of text; on_fault: what DuckDB does with bad records."""
-        columns = ", ".join(f"c{i}: 'VARCHAR'" for i in range(len(self.columns)))
-        return (
-            f"read_csv({literal(path)}, auto_detect = false, header = true,"
-            f" skip = {self.header_start}, columns = {{{columns}}},"
-            f" delim = {literal(self.delimiter)}, quote = {literal(self.quote)},"
-            f" escape = {literal(self.quote)}, max_line_size = {MAX_RECORD_BYTES},"
-            f" buffer_size = {READ_BYTES}, {on_fault})"
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class Counted:
-    """One reading of the whole file: its good records, and the numbers of the bad ones."""
-
-    n_good: int
-    bad: IntArray
-    faults: tuple[str, ...]
-    lines: tuple[str, ...]
 
 
 def open_csv(
@@ -99,20 +40,20 @@ def _open(source: Source, options: ImportOptions, folder: Path, name: str) -> It
     chosen = choose_columns(dialect.columns, options.mapping, source.name)
     with reader(folder) as connection:
         with refusing(source.name):
-            path, counted = _count(connection, text.path, dialect, folder)
-        if counted.n_good + len(counted.bad) == 0 and has_more_lines(path, dialect):
+            counted = count_records(connection, text.path, dialect, folder)
+        if counted.n_rows == 0 and has_more_lines(counted.path, dialect):
             raise ImportRefused(
                 f"cannot read {source.name}",
                 f"no record was found after the header with the separator {dialect.delimiter!r}",
                 "name it: --delimiter, --quote",
             )
-        notes = () if path == text.path else ("line ends were mixed: all read as one kind",)
+        is_copy = counted.path != text.path
+        notes = ("line ends were mixed: all read as one kind",) if is_copy else ()
         taken = Taken(name, chosen, text.encoding, dialect.delimiter, notes)
-        table = dialect.table(path, "ignore_errors = true")
         places = {column: f"c{i}" for i, column in reversed(list(enumerate(dialect.columns)))}
         selected = ", ".join(f"{places[column]} AS {field}" for field, column in chosen.items())
-        tables = stream(connection, f"SELECT {selected} FROM {table}", source.name)
-        yield Records(taken, counted.n_good + len(counted.bad), _batches(tables, counted))
+        sql = f"SELECT {selected} FROM {counted.table(dialect)}"
+        yield Records(taken, counted.n_rows, counted.batches(stream(connection, sql, source.name)))
 
 
 def see_dialect(path: Path, options: ImportOptions, file_name: str) -> Dialect:
@@ -159,60 +100,3 @@ def _likeliest(line: str, quote: str) -> str:
     """The separator that a header has most of, outside its quotes; a comma where it has none."""
     outside = "".join(line.split(quote)[::2]) if quote else line
     return max(DELIMITERS, key=outside.count)
-
-
-def _count(
-    connection: duckdb.DuckDBPyConnection, path: Path, dialect: Dialect, folder: Path
-) -> tuple[Path, Counted]:
-    """Reads all of it once; DuckDB wants one kind of line end, so a mixed file is copied."""
-    if dialect.header_lines == 1:  # else DuckDB takes the line end inside it for that of all
-        try:
-            return path, _counted(connection, path, dialect)
-        except duckdb.Error as error:
-            if MIXED not in str(error):
-                raise
-    path = unify_line_ends(path, folder)
-    return path, _counted(connection, path, dialect)
-
-
-def _counted(connection: duckdb.DuckDBPyConnection, path: Path, dialect: Dialect) -> Counted:
-    table = dialect.table(path, "store_rejects = true")
-    n_good = connection.execute(f"SELECT count(*) FROM {table}").fetchall()[0][0]
-    faulty = [
-        (line - dialect.header_start - 1, FAULTS.get(kind, kind.lower()), text)
-        for line, kind, text in connection.execute(FAULTY).fetchall()
-        if text.strip()  # blanks at the end of a file are no record
-    ]
-    numbers, faults, lines = zip(*faulty, strict=True) if faulty else ((), (), ())
-    return Counted(n_good, np.array(numbers, dtype=np.int64), faults, lines)
-
-
-def _batches(tables: Iterator[pa.Table], counted: Counted) -> Iterator[pa.Table]:
-    """Good records with their numbers in the file, then the bad ones."""
-    n_good = 0
-    number = 0
-    for table in tables:
-        n_good += table.num_rows
-        numbers = _next_numbers(number, table.num_rows, counted.bad)
-        number = int(numbers[-1])
-        columns = dict(zip(table.column_names, table.columns, strict=True))
-        yield records_table(pa.array(numbers), columns)
-    if n_good != counted.n_good:
-        raise ImportRefused(
-            "the file changed while it was read",
-            f"it had {counted.n_good:,} good records, then {n_good:,}",
-        )
-    for start in range(0, len(counted.bad), READ_ROWS):
-        part = slice(start, start + READ_ROWS)
-        yield faults_table(counted.bad[part].tolist(), counted.faults[part], counted.lines[part])
-
-
-def _next_numbers(after: int, n_rows: int, bad: IntArray) -> IntArray:
-    """The n_rows record numbers that follow `after`, those of bad records left out."""
-    n_candidates = n_rows
-    while True:
-        numbers = np.arange(after + 1, after + 1 + n_candidates)
-        good = numbers[~np.isin(numbers, bad)]
-        if len(good) >= n_rows:
-            return good[:n_rows]
-        n_candidates += n_rows - len(good)

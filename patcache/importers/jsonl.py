@@ -4,28 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import duckdb
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from patcache.errors import ImportRefused
 from patcache.importers.base import ImportOptions, Records, Taken
-from patcache.importers.delimited import MAX_RECORD_BYTES, READ_BYTES
 from patcache.importers.fields import choose_columns
+from patcache.importers.lines import MAX_RECORD_BYTES, Counted, Dialect, count_records
 from patcache.importers.sources import Source, plain_text
-from patcache.importers.staging import (
-    literal,
-    numbers_from,
-    reader,
-    records_table,
-    refusing,
-    stream,
-)
+from patcache.importers.staging import literal, reader, refusing, stream
 
 SEEN_RECORDS = 10_000  # of which the keys are the columns
-NO_DELIMITER = "\x1f"  # a control character, which JSON does not allow inside a record
+LINES = Dialect("\x1f", "", ("j",))  # split at a control character, which JSON does not allow
+BLANK = "blank"
 NOT_JSON = "not valid JSON"
 NOT_OBJECT = "not a JSON object"
 NOT_TEXT = "an object, not text"
@@ -35,38 +31,47 @@ NOT_TEXT = "an object, not text"
 def open_jsonl(source: Source, options: ImportOptions, folder: Path) -> Iterator[Records]:
     """The records of a file with one JSON object a line, or with one array of them."""
     text = plain_text(source, options.encoding, folder)
-    lines = _lines(text.path, is_array=_is_array(text.path))
     with reader(folder) as connection:
         with refusing(source.name):
-            keys = _keys(connection, lines)
-            count = f"SELECT count(*) FROM ({lines}) WHERE j IS NOT NULL"
-            n_rows = connection.execute(count).fetchall()[0][0]
+            lines = _lines(connection, text.path, folder)
+            keys = _keys(connection, lines.sql)
+            count = f"SELECT count(*) FROM ({lines.sql}) WHERE j IS NOT NULL"
+            n_good = connection.execute(count).fetchall()[0][0]
         if not keys:
             raise ImportRefused(f"{source.name} has no JSON objects", "one a line is expected")
         chosen = choose_columns(keys, options.mapping, source.name)
-        taken = Taken("jsonl", chosen, text.encoding)
-        sql = _select(lines, chosen)
-        yield Records(taken, n_rows, _batches(stream(connection, sql, source.name)))
+        tables = stream(connection, _select(lines.sql, chosen), source.name)
+        yield Records(
+            Taken("jsonl", chosen, text.encoding),
+            n_good + len(lines.counted.bad),
+            _batches(lines.counted.batches(tables)),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Lines:
+    """SQL for the records as text `j`, null for a blank line; bad JSON is a record too."""
+
+    sql: str
+    counted: Counted
+
+
+def _lines(connection: duckdb.DuckDBPyConnection, path: Path, folder: Path) -> _Lines:
+    if _is_array(path):
+        sql = (
+            f"SELECT CAST(json AS VARCHAR) AS j FROM read_json_objects({literal(path)},"
+            f" format = 'array', maximum_object_size = {MAX_RECORD_BYTES})"
+        )
+        n_rows = connection.execute(f"SELECT count(*) FROM ({sql})").fetchall()[0][0]
+        return _Lines(sql, Counted(path, n_rows, np.empty(0, dtype=np.int64), (), ()))
+    counted = count_records(connection, path, LINES, folder)
+    text = "trim(c0, ' ' || chr(9) || chr(13))"
+    return _Lines(f"SELECT nullif({text}, '') AS j FROM {counted.table(LINES)}", counted)
 
 
 def _is_array(path: Path) -> bool:
     with path.open(encoding="utf-8-sig") as stream_:
         return next((line.lstrip()[0] == "[" for line in stream_ if line.strip()), False)
-
-
-def _lines(path: Path, *, is_array: bool) -> str:
-    """SQL for the records as text `j`; a blank line is null. Bad JSON is a record too."""
-    if is_array:
-        return (
-            f"SELECT CAST(json AS VARCHAR) AS j FROM read_json_objects({literal(path)},"
-            f" format = 'array', maximum_object_size = {MAX_RECORD_BYTES})"
-        )
-    return (
-        f"SELECT nullif(trim(j, ' ' || chr(9) || chr(13)), '') AS j"
-        f" FROM read_csv({literal(path)}, auto_detect = false, header = false,"
-        f" columns = {{j: 'VARCHAR'}}, delim = '{NO_DELIMITER}', quote = '',"
-        f" escape = '', max_line_size = {MAX_RECORD_BYTES}, buffer_size = {READ_BYTES})"
-    )
 
 
 def _keys(connection: duckdb.DuckDBPyConnection, lines: str) -> list[str]:
@@ -85,23 +90,21 @@ def _select(lines: str, chosen: dict[str, str]) -> str:
     texts = ", ".join(f"{_as_text(field, place)} AS {field}" for field, place in places.items())
     nested = " OR ".join(_is_nested(place) for place in places.values())
     return f"""
-    SELECT {texts}, CASE WHEN fault IS NOT NULL THEN fault WHEN {nested} THEN '{NOT_TEXT}' END
-           AS fault, j AS fault_value
+    SELECT {texts}, fault, CASE WHEN fault IS NOT NULL THEN j END AS fault_value
     FROM (
-        SELECT j, CASE WHEN NOT json_valid(j) THEN '{NOT_JSON}'
-                       WHEN json_type(j) <> 'OBJECT' THEN '{NOT_OBJECT}' END AS fault,
-               CASE WHEN json_valid(j) THEN j END AS doc
-        FROM ({lines})
+        SELECT j, doc,
+               CASE WHEN j IS NULL THEN '{BLANK}' WHEN doc IS NULL THEN '{NOT_JSON}'
+                    WHEN json_type(doc) <> 'OBJECT' THEN '{NOT_OBJECT}'
+                    WHEN {nested} THEN '{NOT_TEXT}' END AS fault
+        FROM (SELECT j, CASE WHEN json_valid(j) THEN j END AS doc FROM ({lines}))
     )"""
 
 
 def _batches(tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
-    n_read = 0
+    """Without the blank lines, which have a number but are no record."""
     for table in tables:
-        columns = dict(zip(table.column_names, table.columns, strict=True))
-        records = records_table(numbers_from(n_read + 1, table.num_rows), columns)
-        n_read += table.num_rows
-        yield records.filter(pc.is_valid(records["fault_value"]))  # blank lines are no records
+        is_record = pc.not_equal(pc.fill_null(table["fault"], ""), BLANK)
+        yield table.filter(is_record)
 
 
 def _pointer(key: str) -> str:

@@ -14,6 +14,7 @@ from patcache.importers.base import ImportOptions, Records, Taken
 from patcache.importers.fields import choose_columns
 from patcache.importers.sources import Source, plain_bytes
 from patcache.importers.staging import (
+    columns_of,
     identifier,
     literal,
     numbers_from,
@@ -53,8 +54,8 @@ def open_parquet(source: Source, options: ImportOptions, folder: Path) -> Iterat
 def _batches(tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
     n_read = 0
     for table in tables:
-        columns = dict(zip(table.column_names, table.columns, strict=True))
-        yield records_table(numbers_from(n_read + 1, table.num_rows), columns)
+        numbers = numbers_from(n_read + 1, table.num_rows)
+        yield records_table(numbers, columns_of(table))
         n_read += table.num_rows
 
 

@@ -15,6 +15,7 @@ import itertools
 import os
 import shutil
 import sys
+import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -87,7 +88,7 @@ class Source:
     def _readable(self) -> Iterator[None]:
         try:
             yield
-        except (OSError, EOFError) as error:
+        except (OSError, EOFError, zlib.error) as error:
             raise ImportRefused(f"cannot read {self.name}", str(error)) from error
 
     def sha256(self) -> str:

@@ -46,6 +46,11 @@ def stream(connection: duckdb.DuckDBPyConnection, sql: str, file_name: str) -> I
                 yield pa.Table.from_batches([batch])
 
 
+def columns_of(table: pa.Table) -> Mapping[str, pa.ChunkedArray]:
+    """The columns of a table by name."""
+    return dict(zip(table.column_names, table.columns, strict=True))
+
+
 def records_table(row_numbers: pa.Array, columns: Mapping[str, pa.ChunkedArray]) -> pa.Table:
     """A batch of records with all FIELDS; those the file does not have are null."""
     n_rows = len(row_numbers)
