@@ -36,7 +36,7 @@ BATCH = 500_000
 
 INSERT = """
 INSERT INTO data.patents BY NAME
-SELECT patent_id, 'US' || (7000000 + patent_id * 7919 % 90000000) || 'B2' AS publication_number,
+SELECT patent_id, 'US' || (7000000 + patent_id::BIGINT * 7919 % 90000000) || 'B2' AS publication_number,
        year, 'year' AS year_source, 'year' AS date_precision,
        main_code[1:1] AS section, main_code[1:3] AS ipc_class, main_code[1:4] AS subclass,
        split_part(main_code, '/', 1) AS main_group, main_code AS code,

@@ -159,15 +159,13 @@ def _save(
 
 
 def _parts(tuples: Sequence[TupleSet], cells: Sequence[Cell]) -> list[Part]:
-    """The work of each transaction: whole cells, of about TRANSACTION_TUPLES tuples together."""
+    """The work of each transaction: whole cells, TRANSACTION_TUPLES tuples or one cell."""
     ordered = sorted(cells, key=lambda cell: (cell.year, cell.section))
     keys = _cell_keys(
         np.array([cell.year for cell in ordered], dtype=np.int16),
         np.array([cell.section for cell in ordered], dtype="U1"),
     )
-    total = np.cumsum([0, *(cell.n_drawn for cell in ordered)])
-    part_of_cell = total[:-1] // TRANSACTION_TUPLES
-    _, part_of_cell = np.unique(part_of_cell, return_inverse=True)
+    part_of_cell = np.array(_part_numbers([cell.n_drawn for cell in ordered]))
     part_of_tuple = [
         part_of_cell[np.searchsorted(keys, _cell_keys(some.years, some.sections))]
         for some in tuples
@@ -182,6 +180,17 @@ def _parts(tuples: Sequence[TupleSet], cells: Sequence[Cell]) -> list[Part]:
         )
         for part in range(int(part_of_cell.max(initial=0)) + 1)
     ]
+
+
+def _part_numbers(sizes: Sequence[int]) -> list[int]:
+    """The part of each cell: a new one begins where the next cell would make it too large."""
+    numbers, number, filled = [], 0, 0
+    for size in sizes:
+        if filled and filled + size > TRANSACTION_TUPLES:
+            number, filled = number + 1, 0
+        filled += size
+        numbers.append(number)
+    return numbers
 
 
 def _cell_keys(years: Any, sections: Any) -> IntArray:

@@ -17,8 +17,8 @@ from patcache.store import StoreFolder
 from patcache.store.population import read_population
 from patcache.store.samples import remove_sample, sample_id, sample_names, tuple_sets
 from tests.conftest import shared_path
-from tests.corpus import PlainPatent, add_patents, real_patents
 from tests.kernels.plain_sampling import PlainSampler, Row
+from tests.plain_patents import PlainPatent, add_patents, real_patents
 
 CODES = (
     "A61B 5/00", "A61B 5/02", "A61B 50/00", "A61K 3/00", "A62B 5/00",
