@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from patcache.queries.leaderboard import LeaderboardRow
     from patcache.queries.matrix import PairRow
     from patcache.queries.models import ModelRow
+    from patcache.queries.question import Question
     from patcache.queries.samples import SampleRow
     from patcache.queries.sql import SqlRows
     from patcache.queries.testing import Family
@@ -123,16 +124,14 @@ class Store(StoreFolder):
     def leaderboard(self, sample: str | None = None, **question: Any) -> Listing[LeaderboardRow]:
         """The models of a slice from best to worst."""
         from patcache.queries.leaderboard import leaderboard
-        from patcache.queries.question import Question
 
-        return leaderboard(self, Question(sample, **question))
+        return leaderboard(self, _question(sample, question))
 
     def matrix(self, sample: str | None = None, **question: Any) -> Listing[PairRow]:
         """Every ordered pair of models of a slice: tests, effects and differences."""
         from patcache.queries.matrix import matrix
-        from patcache.queries.question import Question
 
-        return matrix(self, Question(sample, **question))
+        return matrix(self, _question(sample, question))
 
     def cells(
         self,
@@ -144,9 +143,8 @@ class Store(StoreFolder):
     ) -> Listing[CellRow]:
         """Every model in every year, section or cell of a slice."""
         from patcache.queries.cells import cells
-        from patcache.queries.question import Question
 
-        return cells(self, Question(sample, **question), by=by, family=family)
+        return cells(self, _question(sample, question), by=by, family=family)
 
     def models(self) -> Listing[ModelRow]:
         """The stored models: rows, dimension, bytes, speed, device."""
@@ -165,6 +163,18 @@ class Store(StoreFolder):
         from patcache.queries.sql import run_sql
 
         return run_sql(self, query)
+
+
+def _question(sample: str | None, asked: dict[str, Any]) -> Question:
+    """A question from keywords; years, sections and models may be one or any iterable of them."""
+    from patcache.queries.question import Question
+
+    for name in ("years", "sections", "models"):
+        if isinstance(asked.get(name), (str, int)):
+            asked[name] = (asked[name],)
+        elif asked.get(name) is not None:
+            asked[name] = tuple(asked[name])
+    return Question(sample, **asked)
 
 
 def _listed(names: Names) -> list[str] | None:

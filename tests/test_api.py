@@ -47,6 +47,12 @@ def test_listings_become_arrow_and_data_frames(study: patcache.Store) -> None:
     assert rows.to_pandas()["n"].tolist() == [18, 18]
 
 
+def test_a_slice_is_one_value_or_any_of_them(study: patcache.Store) -> None:
+    whole = study.leaderboard(years=range(2000, 2030), sections="A", models=["random", "tfidf"])
+    assert [(row.model, row.n) for row in whole] == [("tfidf", 18), ("random", 18)]
+    assert [row.n for row in study.leaderboard(years=2020, models="random")] == [9]
+
+
 class Counting:
     """Vectors by the letters of a text; counts the texts it is given."""
 
