@@ -13,6 +13,7 @@ import resource
 import statistics
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -36,7 +37,8 @@ BATCH = 500_000
 
 INSERT = """
 INSERT INTO data.patents BY NAME
-SELECT patent_id, 'US' || (7000000 + patent_id::BIGINT * 7919 % 90000000) || 'B2' AS publication_number,
+SELECT patent_id,
+       'US' || (7000000 + patent_id::BIGINT * 7919 % 90000000) || 'B2' AS publication_number,
        year, 'year' AS year_source, 'year' AS date_precision,
        main_code[1:1] AS section, main_code[1:3] AS ipc_class, main_code[1:4] AS subclass,
        split_part(main_code, '/', 1) AS main_group, main_code AS code,
@@ -145,17 +147,26 @@ def _wrong(some: TupleSet, keys: Any, number: Any, years: Any) -> int:
     return wrong
 
 
+def timed(work: Callable[[], Any]) -> tuple[Any, float, float]:
+    """What a piece of work gives, with its wall and processor seconds (all threads)."""
+    wall, cpu = time.perf_counter(), time.process_time()
+    found = work()
+    return found, round(time.perf_counter() - wall, 3), round(time.process_time() - cpu, 3)
+
+
+def medians(times: list[Any]) -> list[float]:
+    """Medians of wall and processor seconds."""
+    return [statistics.median(column) for column in zip(*times, strict=True)]
+
+
 def run(path: Path, case: str, repeats: int, parameters: SampleParameters) -> None:
     """One case in a process of its own, so that its peak memory is its own."""
     store = StoreFolder(path)
     fetch, whole = [], []
     for number in range(repeats):
-        start = time.perf_counter()
-        read_population(store, None)
-        fetch.append(time.perf_counter() - start)
-        start = time.perf_counter()
-        found = draw_sample(store, f"{case}-{number}", parameters)
-        whole.append(time.perf_counter() - start)
+        fetch.append(timed(lambda: read_population(store, None))[1:])
+        found, *seconds = timed(lambda n=number: draw_sample(store, f"{case}-{n}", parameters))
+        whole.append(seconds)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     wrong, n_pairs = wrong_pairs(store, f"{case}-0")
     report(
@@ -165,9 +176,9 @@ def run(path: Path, case: str, repeats: int, parameters: SampleParameters) -> No
         n_tuples=found.n_tuples,
         n_cells=found.n_cells,
         repeats=repeats,
-        fetch_s=round(statistics.median(fetch), 3),
-        whole_s=round(statistics.median(whole), 3),
-        whole_spread_s=[round(min(whole), 3), round(max(whole), 3)],
+        fetch_wall_cpu_s=medians(fetch),
+        whole_wall_cpu_s=medians(whole),
+        whole_wall_spread_s=[min(whole)[0], max(whole)[0]],
         peak_memory_gb=round(peak / 1e9, 2),
         pairs_checked=n_pairs,
         pairs_wrong=wrong,
@@ -182,11 +193,16 @@ def peer(path: Path) -> None:
         cells = cursor.execute(CELLS).fetchall()
         times = []
         for year, section, n_patents in (cells[0], cells[-1]):
-            start = time.perf_counter()
-            cursor.execute(PEER, [year, section]).fetchall()
-            times.append((n_patents, round(time.perf_counter() - start, 3)))
-    total = sum(seconds for _, seconds in times) / len(times) * len(cells)
-    report("sql-join", cells_timed=times, n_cells=len(cells), extrapolated_s=round(total, 1))
+            asked = [year, section]
+            _, wall, cpu = timed(lambda a=asked: cursor.execute(PEER, a).fetchall())
+            times.append((n_patents, wall, cpu))
+    wall, cpu = (sum(row[column] for row in times) / len(times) * len(cells) for column in (1, 2))
+    report(
+        "sql-join",
+        cells_patents_wall_cpu_s=times,
+        n_cells=len(cells),
+        extrapolated_wall_cpu_s=[round(wall, 1), round(cpu, 1)],
+    )
 
 
 def main() -> None:
@@ -198,8 +214,8 @@ def main() -> None:
             (make, (path, n_patents)),
             (run, (path, "cells-100", 3, SampleParameters())),
             (peer, (path,)),
-            (run, (path, "cells-100-strict", 1, SampleParameters(codes="strict"))),
             (run, (path, "everybody", 1, SampleParameters(targets=None))),
+            (run, (path, "cells-100-strict", 1, SampleParameters(codes="strict"))),
         ]
         for job, arguments in jobs:
             process = start.Process(target=job, args=arguments)

@@ -11,7 +11,7 @@ import numpy as np
 from patcache.kernels.draws import streams, words
 from patcache.kernels.plan import Plan
 from patcache.kernels.population import N_LEVELS, Excluded, Population, available
-from patcache.kernels.tuples import draw
+from patcache.kernels.tuples import can_draw
 
 if TYPE_CHECKING:
     from patcache.kernels.draws import WordArray
@@ -98,7 +98,7 @@ def _settle(
 ) -> None:
     """Marks in is_short whatever of the undecided cannot be drawn at the level of the plan."""
     undecided = np.flatnonzero(~is_short & ~is_enough)
-    is_short[undecided] = ~draw(patents, positions[undecided], plan).is_complete
+    is_short[undecided] = ~can_draw(patents, positions[undecided], plan)
 
 
 def _settle_tuples(
@@ -106,4 +106,4 @@ def _settle_tuples(
 ) -> None:
     """Takes from is_eligible those for whom no whole tuple can be drawn."""
     undecided = np.flatnonzero(is_eligible & ~is_sure)
-    is_eligible[undecided] = draw(patents, positions[undecided], plan).is_complete
+    is_eligible[undecided] = can_draw(patents, positions[undecided], plan)

@@ -20,7 +20,8 @@ from patcache.kernels.population import ALONE, Population
 if TYPE_CHECKING:
     from patcache.records import IntArray
 
-BLOCK_PATENTS = 4096
+FIRST_BLOCK = 64
+LARGEST_BLOCK = 1 << 16
 UNIQUE = -2  # position p alone with its text is text UNIQUE - p; shared texts are 0, 1, ...
 
 
@@ -43,12 +44,7 @@ def draw_exactly(patents: Population, position: int, plan: Plan) -> IntArray | N
             what remains can be filled.
     Errors: ValueError for a wrong seed.
     """
-    scarce = {
-        level: texts
-        for level in set(plan.levels)
-        if len(texts := _texts_up_to(patents, plan, position, level)) < len(plan.levels)
-    }
-    target = _Target(patents, plan, position, scarce)
+    target = _target(patents, position, plan)
     slots = list(plan.slots)
     if not _can_fill(target, slots, ()):
         return None
@@ -59,6 +55,20 @@ def draw_exactly(patents: Population, position: int, plan: Plan) -> IntArray | N
         candidates[slot.column] = found
         used.add(_text(patents, found))
     return candidates
+
+
+def can_draw_exactly(patents: Population, position: int, plan: Plan) -> bool:
+    """Whether some choice fills every level of a target: reads no more of a level than it must."""
+    return _can_fill(_target(patents, position, plan), list(plan.slots), ())
+
+
+def _target(patents: Population, position: int, plan: Plan) -> _Target:
+    scarce = {
+        level: texts
+        for level in set(plan.levels)
+        if len(texts := _texts_up_to(patents, plan, position, level)) < len(plan.levels)
+    }
+    return _Target(patents, plan, position, scarce)
 
 
 def _draw_slot(target: _Target, slot: Slot, later: list[Slot], used: set[int]) -> int:
@@ -81,13 +91,9 @@ def _suitable(target: _Target, slot: Slot, later: list[Slot], used: set[int]) ->
     """Every patent that could be drawn for a slot, in order of position."""
     blocks = list(_allowed_blocks(target.patents, target.plan, target.position, slot.level))
     found: IntArray = np.concatenate(blocks)
-    verdicts: dict[int, bool] = {}
-    critical = frozenset().union(*target.scarce.values())
-    for text in {_text(target.patents, int(position)) for position in found}:
-        free = text not in used
-        verdicts[text] = free and (text not in critical or _suits(target, text, later, used))
-    keep = [verdicts[_text(target.patents, int(position))] for position in found]
-    return found[np.flatnonzero(keep)]
+    scarce = frozenset().union(*target.scarce.values())
+    taken = used | {text for text in scarce if not _suits(target, text, later, used)}
+    return found[~np.isin(_texts(target.patents, found), list(taken))]
 
 
 def _suits(target: _Target, text: int, later: list[Slot], used: set[int]) -> bool:
@@ -116,7 +122,7 @@ def _texts_up_to(patents: Population, plan: Plan, position: int, level: int) -> 
     """The texts at a level; reading stops once there are as many as candidates."""
     texts: set[int] = set()
     for block in _allowed_blocks(patents, plan, position, level):
-        texts.update(_text(patents, int(found)) for found in block)
+        texts.update(np.unique(_texts(patents, block))[: len(plan.levels)].tolist())
         if len(texts) >= len(plan.levels):
             break
     return frozenset(texts)
@@ -125,14 +131,22 @@ def _texts_up_to(patents: Population, plan: Plan, position: int, level: int) -> 
 def _allowed_blocks(
     patents: Population, plan: Plan, position: int, level: int
 ) -> Iterator[IntArray]:
+    """The patents allowed at a level, in order, block by block; the first blocks are small."""
     size = int(patents.sizes(level, np.array([position]))[0])
-    for start in range(0, size, BLOCK_PATENTS):
-        index = np.arange(start, min(start + BLOCK_PATENTS, size))
+    start, width = 0, FIRST_BLOCK
+    while start < size:
+        index = np.arange(start, min(start + width, size))
         owners = np.full(len(index), position)
         found = patents.at(level, owners, index)
         yield found[is_allowed(patents, plan, level, owners, found)]
+        start, width = start + width, min(2 * width, LARGEST_BLOCK)
 
 
-def _text(patents: Population, position: int) -> int:
-    text = int(patents.texts[position])
-    return UNIQUE - position if text == ALONE else text
+def _texts(patents: Population, found: IntArray) -> IntArray:
+    """A number for the text of each patent, the same for the same text: (P,)."""
+    texts = patents.texts[found].astype(np.int64)
+    return np.where(texts == ALONE, UNIQUE - found, texts)
+
+
+def _text(patents: Population, found: int) -> int:
+    return int(_texts(patents, np.array([found]))[0])

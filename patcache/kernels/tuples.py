@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from patcache.kernels.draws import indices, streams, words
-from patcache.kernels.exact import draw_exactly
+from patcache.kernels.exact import can_draw_exactly, draw_exactly
 from patcache.kernels.levels import spread
 from patcache.kernels.plan import TRIES, Plan, Slot, is_allowed
 from patcache.kernels.population import ALONE, Population
@@ -50,7 +50,7 @@ def draw(patents: Population, positions: IntArray, plan: Plan) -> Drawn:
     Source: a random index in at most two ranges per draw; exact enumeration where that fails.
     Errors: ValueError for a wrong seed.
     """
-    candidates = np.full((len(positions), len(plan.levels)), ALONE, dtype=np.int32)
+    candidates = _no_candidates(len(positions), plan)
     is_complete = np.zeros(len(positions), dtype=bool)
     for rows in _spans(len(positions), CHUNK_TARGETS):
         part = _draw_by_index(patents, positions[rows], plan)
@@ -58,8 +58,31 @@ def draw(patents: Population, positions: IntArray, plan: Plan) -> Drawn:
     return Drawn(candidates, is_complete)
 
 
+def can_draw(patents: Population, positions: IntArray, plan: Plan) -> BoolArray:
+    """Which targets `draw` would find candidates for: the same verdict with less counting.
+
+    Shapes: positions (T,) -> (T,).
+    Units:  none.
+    Source: what redraws fill can be filled; for the rest, the matching of levels and texts.
+    Errors: ValueError for a wrong seed.
+    """
+    verdict = np.zeros(len(positions), dtype=bool)
+    for rows in _spans(len(positions), CHUNK_TARGETS):
+        some = positions[rows]
+        failed_at = _fill(patents, some, plan, _no_candidates(len(some), plan))
+        found = failed_at == 0
+        for row in _worth_counting(patents, some, plan, failed_at):
+            found[row] = can_draw_exactly(patents, int(some[row]), plan)
+        verdict[rows] = found
+    return verdict
+
+
+def _no_candidates(n_targets: int, plan: Plan) -> NDArray[np.int32]:
+    return np.full((n_targets, len(plan.levels)), ALONE, dtype=np.int32)
+
+
 def _draw_by_index(patents: Population, positions: IntArray, plan: Plan) -> Drawn:
-    candidates = np.full((len(positions), len(plan.levels)), ALONE, dtype=np.int32)
+    candidates = _no_candidates(len(positions), plan)
     failed_at = _fill(patents, positions, plan, candidates)
     for row in _worth_counting(patents, positions, plan, failed_at):
         exact = draw_exactly(patents, int(positions[row]), plan)

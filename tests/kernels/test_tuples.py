@@ -141,7 +141,7 @@ def test_chunks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = draw(patents, np.arange(len(rows)), plan)
     monkeypatch.setattr("patcache.kernels.tuples.CHUNK_TARGETS", 3)
     monkeypatch.setattr("patcache.kernels.levels.CHUNK_PAIRS", 2)
-    monkeypatch.setattr("patcache.kernels.exact.BLOCK_PATENTS", 2)
+    monkeypatch.setattr("patcache.kernels.exact.FIRST_BLOCK", 2)
     parts = draw(patents, np.arange(len(rows)), plan)
     assert (whole.is_complete == parts.is_complete).all()
     assert (whole.candidates == parts.candidates).all()
