@@ -35,7 +35,13 @@ class OnnxEmbedder:
     """Texts one by one through a graph, on all cores."""
 
     def __init__(
-        self, spec: Spec, network: Network, tokenizer: Any, finish: Finish, threads: int
+        self,
+        spec: Spec,
+        network: Network,
+        tokenizer: Any,
+        finish: Finish,
+        width: int,
+        threads: int,
     ) -> None:
         self.spec = spec
         self.device = network.device
@@ -47,12 +53,13 @@ class OnnxEmbedder:
         self._network = network
         self._tokenizer = tokenizer
         self._finish = finish
+        self._width = width
         self._threads = threads
 
     def encode(self, texts: Sequence[str], role: Role) -> Encoded:
         """Row i for texts[i]; a text without a token has the zero vector."""
         encodings = self._tokenizer.encode_batch(list(texts))
-        pooled = np.zeros((len(texts), self._network.width), dtype=np.float32)
+        pooled = np.zeros((len(texts), self._width), dtype=np.float32)
 
         def encode_one(row: int) -> None:
             if encodings[row].ids:
@@ -78,7 +85,6 @@ class Network:
         self._inputs = [entry.name for entry in session.get_inputs()]
         self._output = output
         self._pooling = pooling
-        self.width = 0
 
     def pooled(self, ids: Sequence[int], type_ids: Sequence[int]) -> FloatArray:
         """The mean of the vectors of a text's tokens, the first one or the last one.
@@ -109,7 +115,7 @@ def load(resolved: Resolved, context: Context) -> OnnxEmbedder:
     session = open_session(graph, context.runtime, label)
     network = Network(session, _output(session, settings["output"], label), facts.pooling)
     probe = tokenizer.encode(PROBE)
-    network.width = len(network.pooled(probe.ids, probe.type_ids))
+    width = len(network.pooled(probe.ids, probe.type_ids))
     found = read_graph(graph)
     identity = {
         "embedder": "onnx",
@@ -117,10 +123,11 @@ def load(resolved: Resolved, context: Context) -> OnnxEmbedder:
         "tokenizer": tokenizer_digest(folder, probe.ids),
         **identity_of(facts, settings),
     }
-    dim = check_dim(settings["truncate_dim"], facts.output_dim(network.width), label)
+    dim = check_dim(settings["truncate_dim"], facts.output_dim(width), label)
     finish = Finish(facts.heads, settings["truncate_dim"], settings["normalize"])
     threads = context.runtime.threads or os.cpu_count() or 1
-    return OnnxEmbedder(Spec(label, identity, dim), network, tokenizer, finish, threads)
+    spec = Spec(label, identity, dim)
+    return OnnxEmbedder(spec, network, tokenizer, finish, width, threads)
 
 
 def open_tokenizer(path: Path, max_tokens: int) -> Any:

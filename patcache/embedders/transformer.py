@@ -64,8 +64,10 @@ class TransformerEmbedder:
         """
         rows, n_truncated = self._tokens(texts)
         pooled = np.zeros((len(texts), self._width), dtype=np.float32)
-        waiting = sorted((i for i, row in enumerate(rows) if row), key=lambda i: len(rows[i]))
-        while waiting:
+        order = sorted((i for i, row in enumerate(rows) if row), key=lambda i: len(rows[i]))
+        done = 0
+        while done < len(order):
+            waiting = order[done : done + self._budget]  # more could not fit
             batch = next(batches([len(rows[i]) for i in waiting], self._budget))
             members = waiting[batch.start : batch.stop]
             found = self._try(pad([rows[i] for i in members]))
@@ -73,7 +75,7 @@ class TransformerEmbedder:
                 self._halve(len(members), max(len(rows[i]) for i in members))
                 continue
             pooled[members] = found
-            waiting = waiting[len(members) :]
+            done += len(members)
         self._check_overflow(pooled)
         return Encoded(self._finish(pooled), n_truncated)
 
@@ -200,7 +202,7 @@ def load(resolved: Resolved, context: Context) -> TransformerEmbedder:
     width = _width(model, probe_ids, label)
     dim = check_dim(settings["truncate_dim"], facts.output_dim(width), label)
     spec = Spec(label, identity, dim)
-    provenance = _provenance(folder, context.runtime)
+    provenance = _provenance(folder, context.runtime, device)
     return TransformerEmbedder(spec, model, tokenizer, finish, width, provenance)
 
 
@@ -256,6 +258,7 @@ def _open(folder: Path, arithmetic: str, device: str, label: str) -> tuple[Any, 
             f"{label} lacks weights, which would be random numbers",
             f"{len(missing)} tensors are not in {folder}, such as {missing[0]}",
         )
+    tokenizer.truncation_side = "right"  # the beginning of a text counts, for every engine
     model.config.use_cache = False  # keys and values are for generating text
     return tokenizer, model.eval().to(device)
 
@@ -275,12 +278,12 @@ def _width(model: Any, ids: list[int], label: str) -> int:
     return int(hidden.shape[-1])
 
 
-def _provenance(folder: Path, runtime: Runtime) -> dict[str, Any]:
+def _provenance(folder: Path, runtime: Runtime, device: str) -> dict[str, Any]:
     import torch
 
     if runtime.threads:
         torch.set_num_threads(runtime.threads)
-    name = torch.cuda.get_device_name() if torch.cuda.is_available() else None
+    name = torch.cuda.get_device_name(device) if device.startswith("cuda") else None
     return {
         **versions("torch", "transformers", "tokenizers", "numpy"),
         "threads": torch.get_num_threads(),

@@ -129,8 +129,8 @@ def test_half_precision_tensors_are_read_as_float32(tmp_path: Path) -> None:
 
 def test_vectors_are_cut_before_they_are_brought_to_length_one() -> None:
     pooled = np.array([[3, 4, 12], [0, 0, 5]], dtype=np.float32)
-    found = Finish((), 2, normalize=True)(pooled)
-    np.testing.assert_allclose(found, [[0.6, 0.8], [0, 0]], rtol=1e-6)
+    found: Any = Finish((), 2, normalize=True)(pooled)
+    np.testing.assert_allclose(found, np.array([[0.6, 0.8], [0.0, 0.0]]), rtol=1e-6)
     assert np.isnan(unit_length(np.array([[np.nan, 1]], dtype=np.float32))).all()
     with pytest.raises(ModelRefused, match="cannot give 9 dimensions"):
         check_dim(9, 3, "mine")

@@ -191,7 +191,7 @@ def graph(path: Path, inputs: list[str], rank: int, dtype: type = np.float32) ->
 
     floats = TensorProto.FLOAT if dtype is np.float32 else TensorProto.FLOAT16
     weight = numpy_helper.from_array(np.ones((1, 1, 4), dtype=dtype)[(0,) * (3 - rank)], "weight")
-    shape: list[str | int] = ["batch", "tokens", 4][-rank:]
+    axes: list[str | int] = ["batch", "tokens", 4]
     nodes = [
         helper.make_node("Cast", ["input_ids"], ["cast"], to=floats),
         helper.make_node("ReduceSum", ["cast"], ["sum"], keepdims=1),
@@ -201,7 +201,7 @@ def graph(path: Path, inputs: list[str], rank: int, dtype: type = np.float32) ->
         helper.make_tensor_value_info(name, TensorProto.INT64, ["batch", "tokens"])
         for name in inputs
     ]
-    out = helper.make_tensor_value_info("out", floats, shape)
+    out = helper.make_tensor_value_info("out", floats, axes[-rank:])
     made = helper.make_graph(nodes, "tiny", values, [out], initializer=[weight])
     model = helper.make_model(made, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
     onnx.save(model, path)

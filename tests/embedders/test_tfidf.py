@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from patcache.embedders.base import Context
+from patcache.embedders.base import Context, Embedder
 from patcache.embedders.tfidf import TfidfEmbedder
 from patcache.embedders.words import segmenter
 from patcache.errors import ModelRefused, VectorsDamaged
@@ -24,11 +25,15 @@ def tfidf(texts: Texts, tmp_path: Path | None = None, **settings: Any) -> TfidfE
     return embedder
 
 
+def rows(embedder: Embedder, texts: Sequence[str]) -> Any:
+    return embedder.encode(texts, "query").vectors
+
+
 def test_a_vector_worked_by_hand() -> None:
     # 5 texts; red in 2, battery in 2: idf = ln(6/3) + 1 = 1.6931 each.
     # "red red battery": (2, 1) * 1.6931 to length 1 = (2, 1) / sqrt 5.
     embedder = tfidf(TEXTS)
-    row = embedder.encode(["red red battery"], "query").vectors.toarray()[0]
+    row = rows(embedder, ["red red battery"]).toarray()[0]
     words = ["battery", "cell", "green", "red", "seat", "the", "wheel"]
     assert embedder.spec.dim == len(words)
     assert row[[words.index("red"), words.index("battery")]] == pytest.approx(
@@ -38,7 +43,7 @@ def test_a_vector_worked_by_hand() -> None:
 
 
 def test_a_text_without_a_known_word_has_the_zero_vector() -> None:
-    vectors = tfidf(TEXTS).encode(["unheard of", "", "red"], "query").vectors
+    vectors = rows(tfidf(TEXTS), ["unheard of", "", "red"])
     assert np.diff(vectors.indptr).tolist() == [0, 0, 1]
     assert vectors.dtype == np.float32
 
@@ -50,7 +55,7 @@ def test_real_patents_have_scikit_learns_vectors(shared: Path, name: str) -> Non
     cut = segmenter({"name": name, "version": ""})
     # All words, so that no tie at the cut can be settled in another way.
     theirs = text_module.TfidfVectorizer(analyzer=cut).fit_transform(texts)
-    ours = tfidf(texts, segmenter=name).encode(texts, "query").vectors
+    ours = rows(tfidf(texts, segmenter=name), texts)
     assert ours.shape == theirs.shape
     assert abs(ours - theirs).max() < 1e-7
 
@@ -62,21 +67,21 @@ def test_the_most_frequent_words_are_scikit_learns(shared: Path) -> None:
     ordered = np.sort(np.asarray(counts).ravel())[::-1]
     cut = next(k for k in range(300, len(ordered)) if ordered[k] < ordered[k - 1])  # no tie there
     theirs = text_module.TfidfVectorizer(max_features=cut).fit_transform(texts)
-    ours = tfidf(texts, max_features=cut).encode(texts, "query").vectors
+    ours = rows(tfidf(texts, max_features=cut), texts)
     assert abs(ours - theirs).max() < 1e-7
 
 
 def test_a_tie_at_the_cut_goes_by_the_alphabet() -> None:
     embedder = tfidf(Texts(["zebra yak", "yak zebra", "ant ant ant"]), max_features=2)
-    found = embedder.encode(["ant", "yak", "zebra"], "query").vectors
+    found = rows(embedder, ["ant", "yak", "zebra"])
     assert np.diff(found.indptr).tolist() == [1, 1, 0]
 
 
 def test_the_order_and_company_of_texts_change_nothing(tmp_path: Path) -> None:
     one, other = tfidf(TEXTS), tfidf(Texts(list(TEXTS)[::-1]), tmp_path)
     assert one.spec == other.spec
-    together = one.encode(TEXTS, "document").vectors.toarray()
-    alone = [other.encode([text], "query").vectors.toarray()[0] for text in TEXTS]
+    together = rows(one, TEXTS).toarray()
+    alone = [rows(other, [text]).toarray()[0] for text in TEXTS]
     assert np.array_equal(together, np.array(alone))
 
 
@@ -87,9 +92,7 @@ def test_a_stored_fit_encodes_the_same_bytes(tmp_path: Path) -> None:
         "tfidf", Context(fit_path=tmp_path / "fit", fit_digest=TEXTS.digest), segmenter="regex"
     )
     assert again.spec == embedder.spec
-    assert (
-        again.encode(TEXTS, "query").vectors != embedder.encode(TEXTS, "query").vectors
-    ).nnz == 0
+    assert (rows(again, TEXTS) != rows(embedder, TEXTS)).nnz == 0
     assert {path.suffix for path in (tmp_path / "fit").iterdir()} == {".npy", ".txt", ".json"}
 
 

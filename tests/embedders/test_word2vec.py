@@ -105,6 +105,6 @@ def test_a_corpus_of_rare_words_is_refused() -> None:
 
 def test_without_gensim_the_refusal_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "gensim.models", None)
-    monkeypatch.setattr(module.sys, "version_info", (3, 14, 0))
+    monkeypatch.setattr("sys.version_info", (3, 14, 0))
     with pytest.raises(ModelRefused, match="no release for Python 3.14"):
         module._gensim()

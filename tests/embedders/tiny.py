@@ -31,16 +31,13 @@ class Texts(list[str]):
 
     def __init__(self, texts: Sequence[str]) -> None:
         super().__init__(sorted(set(texts), key=text_key))
-
-    @property
-    def digest(self) -> str:
-        return keys_digest(map(text_key, self))
+        self.digest = keys_digest(map(text_key, self))
 
 
 def opened(name: str | Path, context: Context | None = None, **settings: Any) -> Embedder:
-    """The embedder of a name, on the CPU."""
+    """The embedder of a name, on one thread of the CPU: tests run beside each other."""
     request = ModelRequest(str(name), None, settings)
-    return load(resolve(request), context or Context(Runtime(device="cpu")))
+    return load(resolve(request), context or Context(Runtime(device="cpu", threads=1)))
 
 
 def minilm() -> Path:
@@ -66,7 +63,8 @@ def save_tokenizer(
             single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
         )
     names: dict[str, Any] = {"unk_token": "[UNK]", "pad_token": pad, "model_max_length": limit}
-    PreTrainedTokenizerFast(tokenizer_object=tokenizer, **names).save_pretrained(folder)
+    saved: Any = PreTrainedTokenizerFast
+    saved(tokenizer_object=tokenizer, **names).save_pretrained(folder)
 
 
 def tiny_bert(folder: Path, *, pooling: str | None = "mean") -> Path:
