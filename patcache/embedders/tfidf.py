@@ -29,7 +29,7 @@ class TfidfEmbedder:
     def __init__(self, spec: Spec, fit: Fit, cache: TokenCache) -> None:
         self.spec = spec
         self.device = "cpu"
-        self.provenance: Mapping[str, Any] = versions("numpy", "scipy")
+        self.provenance: Mapping[str, Any] = versions("numpy", "scipy", "scikit-learn")
         self._fit = fit
         self._cache = cache
         self._columns = Columns(fit.words)
@@ -62,21 +62,19 @@ def count_words(tokens: Tokens, columns: NDArray[np.int64], n_columns: int) -> c
 
 
 def weigh(counts: csr_array, idf: NDArray[np.float64]) -> csr_array:
-    """Counts times idf, each row to Euclidean length 1, in float32; a zero row stays zero.
-
-    Source: TfidfTransformer of scikit-learn with its defaults.
-    """
+    """Counts times idf, each row to Euclidean length 1, in float32; a zero row stays zero."""
     from scipy.sparse import csr_array
+    from sklearn.feature_extraction.text import TfidfTransformer
 
-    weights = counts.data * idf[counts.indices]
-    row_of = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
-    lengths = np.sqrt(np.bincount(row_of, weights=weights**2, minlength=counts.shape[0]))
-    data = (weights / lengths[row_of]).astype(np.float32)
-    return csr_array((data, counts.indices, counts.indptr), shape=counts.shape)
+    transformer = TfidfTransformer()
+    transformer.idf_ = idf
+    return csr_array(transformer.transform(counts).astype(np.float32))
 
 
 def fit_idf(tokens: Tokens, words: Sequence[str], max_features: int, digest: str) -> Fit:
     """The most frequent words of a corpus in alphabetical order, and their smooth idf.
+
+    Counted here, block by block from token ids, so that memory does not grow with the corpus.
 
     Units:  idf = ln((1 + texts) / (1 + texts with the word)) + 1.
     Source: TfidfVectorizer of scikit-learn. Among words equally frequent at the cut it keeps
