@@ -51,6 +51,10 @@ class Cleaned:
     n_codes_ignored: int
     n_dates_ignored: int
 
+    @property
+    def n_rows(self) -> int:
+        return int(self.patents.num_rows + self.rejects.num_rows)
+
 
 @dataclass(slots=True)
 class _Verdicts:
@@ -173,6 +177,16 @@ class Cleaner:
     def _languages(self, records: pa.Table) -> pa.Array:
         named = unblank(records["language"])
         return named if self.language is None else pc.fill_null(named, self.language)
+
+
+def joined(parts: Sequence[Cleaned]) -> Cleaned:
+    """Batches as one."""
+    return Cleaned(
+        pa.concat_tables([part.patents for part in parts]),
+        pa.concat_tables([part.rejects for part in parts]),
+        sum(part.n_codes_ignored for part in parts),
+        sum(part.n_dates_ignored for part in parts),
+    )
 
 
 def same_text_key(text: str) -> bytes:

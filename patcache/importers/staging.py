@@ -21,7 +21,7 @@ TEXT_FIELDS = tuple(name for name in FIELDS if name != "ipc")
 def reader(folder: Path) -> Iterator[duckdb.DuckDBPyConnection]:
     """An in-memory instance that spills into `folder`."""
     connection = duckdb.connect(":memory:", config={"temp_directory": str(folder / "spill")})
-    connection.execute("SET python_enable_replacements = false")
+    connection.execute("SET python_enable_replacements = false; SET enable_progress_bar = false")
     try:
         yield connection
     finally:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -17,7 +17,7 @@ from filelock import FileLock, Timeout
 from patcache.errors import StoreBusy
 from patcache.hashing import settings_digest
 from patcache.importers.base import FIELDS, ImportOptions, Taken, open_records
-from patcache.importers.cleaning import REJECT_SCHEMA, Cleaned, Cleaner
+from patcache.importers.cleaning import REJECT_SCHEMA, Cleaned, Cleaner, joined
 from patcache.importers.sources import Source, expand, source_of
 from patcache.records import Progress
 from patcache.steps.interrupts import Interrupts
@@ -36,7 +36,7 @@ from patcache.store.patents import (
 __all__ = ["FileReport", "ImportOptions", "ImportReport", "import_files"]
 
 BLOCK_ROWS = 50_000  # a transaction
-BLOCK_BYTES = 64 << 20
+BLOCK_BYTES = 32 << 20
 LOCK_NAME = "import.lock"
 
 
@@ -113,7 +113,7 @@ def _import_file(
     with open_records(source, options, folder) as records:
         work = _FileImport(store, source.name, records.taken, options)
         with Interrupts() as interrupts:
-            for block in _blocks(records.batches):
+            for block in _blocks(map(work.cleaner.clean, records.batches)):
                 work.add(block)
                 if progress is not None:
                     progress(work.counts.n_rows, records.n_rows)
@@ -136,9 +136,8 @@ class _FileImport:
         with store.write() as cursor:
             self.import_id = start_import(cursor)
 
-    def add(self, block: pa.Table) -> None:
+    def add(self, cleaned: Cleaned) -> None:
         """Commits one block; every record of it is counted as exactly one thing."""
-        cleaned = self.cleaner.clean(block)
         with self.store.write() as cursor:
             repeats = add_patents(cursor, cleaned.patents, self.import_id)
             contradicting = self._contradicting(cleaned, repeats)
@@ -146,7 +145,7 @@ class _FileImport:
             add_rejects(cursor, rejects, self.import_id, self.path)
         n_excluded = sum(rejects["is_excluded"].to_pylist())
         counts = Counts(
-            n_rows=block.num_rows,
+            n_rows=cleaned.n_rows,
             n_added=repeats.n_added,
             n_unchanged=len(repeats.places) - contradicting.num_rows,
             n_excluded=n_excluded,
@@ -219,17 +218,17 @@ def _repeat(store: StoreFolder, key: ImportKey) -> FileReport | None:
     return FileReport(key.path, _from_json(options["taken"]), known, is_repeat=True)
 
 
-def _blocks(tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
-    """Tables put together to blocks of limited rows and bytes."""
-    held: list[pa.Table] = []
-    for table in tables:
-        held.append(table)
-        n_rows = sum(part.num_rows for part in held)
-        if n_rows >= BLOCK_ROWS or sum(part.nbytes for part in held) >= BLOCK_BYTES:
-            yield pa.concat_tables(held)
+def _blocks(batches: Iterable[Cleaned]) -> Iterator[Cleaned]:
+    """Batches put together to blocks of limited rows and bytes."""
+    held: list[Cleaned] = []
+    for batch in batches:
+        held.append(batch)
+        n_bytes = sum(part.patents.nbytes for part in held)
+        if sum(part.n_rows for part in held) >= BLOCK_ROWS or n_bytes >= BLOCK_BYTES:
+            yield joined(held)
             held = []
     if held:
-        yield pa.concat_tables(held)
+        yield joined(held)
 
 
 def _sum(all_counts: Sequence[Counts]) -> Counts:

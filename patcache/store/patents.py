@@ -31,7 +31,7 @@ INSERT INTO data.patents
 SELECT patent_id, publication_number, year, year_source, publication_date, date_precision,
        section, ipc_class, subclass, main_group, code, codes, title, abstract, claims,
        family_id, language, same_text_key, import_id
-FROM fresh ORDER BY patent_id"""
+FROM fresh"""
 # What a repeated record says otherwise than the stored one; a field it leaves out says nothing.
 DIFFERING = """
 SELECT r.place,
