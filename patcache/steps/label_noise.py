@@ -7,14 +7,14 @@ wrong for that candidate.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from patcache.kernels.levels import CodeLists, code_tree, deepest_levels
+from patcache.kernels.levels import CodeLists, CodeTree, code_tree, deepest_levels
 from patcache.records import TupleSet
-from patcache.store.population import CodeColumns, read_codes
+from patcache.store.population import read_codes
 
 if TYPE_CHECKING:
     from patcache.records import BoolArray, IntArray
@@ -41,35 +41,48 @@ class Noise:
 def label_noise(store: StoreFolder, tuples: TupleSet) -> Noise:
     """How many pairs of each cell and level share a deeper level by any of their codes."""
     is_deeper = np.zeros(tuples.candidates.shape, dtype=bool)
-    for start in range(0, len(tuples.ids), CHUNK_TUPLES):
-        rows = slice(start, start + CHUNK_TUPLES)
-        is_deeper[rows] = _is_deeper(store, tuples, rows)
+    if is_deeper.size:
+        codes = _codes(store, tuples)
+        for start in range(0, len(tuples.ids), CHUNK_TUPLES):
+            rows = slice(start, start + CHUNK_TUPLES)
+            is_deeper[rows] = _levels(codes, tuples, rows) > np.array(tuples.shape.levels)
     return Noise(dict(_counted(tuples, is_deeper)))
 
 
 def are_ipc_levels(store: StoreFolder, tuples: TupleSet) -> bool:
     """Whether every candidate's level is the one its main code shares with the target's."""
-    if not set(tuples.shape.levels) <= set(range(1, 7)):
-        return False
-    involved = np.unique(np.append(tuples.candidates.ravel(), tuples.targets))
-    codes = read_codes(store, involved)
-    main = CodeLists(np.arange(len(involved) + 1), codes.codes[codes.offsets[:-1]])
-    tree, owners = code_tree(codes.names), np.searchsorted(involved, tuples.targets)
-    return all(
-        bool((deepest_levels(tree, main, owners, np.searchsorted(involved, column)) == level).all())
-        for level, column in zip(tuples.shape.levels, tuples.candidates.T, strict=True)
+    codes = _codes(store, tuples)
+    main = CodeLists(
+        np.arange(len(codes.lists.offsets)), codes.lists.codes[codes.lists.offsets[:-1]]
     )
+    levels = _levels(replace(codes, lists=main), tuples, slice(None))
+    return bool((levels == np.array(tuples.shape.levels)).all())
 
 
-def _is_deeper(store: StoreFolder, tuples: TupleSet, rows: slice) -> BoolArray:
-    targets, candidates = tuples.targets[rows], tuples.candidates[rows]
-    involved = np.unique(np.append(candidates.ravel(), targets))
-    codes = read_codes(store, involved)
-    tree, lists = code_tree(codes.names), _lists(codes)
-    owners = np.searchsorted(involved, targets)
+@dataclass(frozen=True, slots=True)
+class _Codes:
+    """The codes of the patents of a sample; row_of[patent_id] is their row in the lists."""
+
+    tree: CodeTree
+    lists: CodeLists
+    row_of: IntArray
+
+
+def _codes(store: StoreFolder, tuples: TupleSet) -> _Codes:
+    is_involved = np.zeros(max(tuples.candidates.max(), tuples.targets.max()) + 1, dtype=bool)
+    is_involved[tuples.candidates] = True
+    is_involved[tuples.targets] = True
+    codes = read_codes(store, np.flatnonzero(is_involved).astype(np.int32))
+    row_of = np.cumsum(is_involved) - 1
+    return _Codes(code_tree(codes.names), CodeLists(codes.offsets, codes.codes), row_of)
+
+
+def _levels(codes: _Codes, tuples: TupleSet, rows: slice) -> IntArray:
+    """The deepest level of each pair of target and candidate (t, m)."""
+    targets = codes.row_of[tuples.targets[rows]]
     columns = [
-        deepest_levels(tree, lists, owners, np.searchsorted(involved, column)) > level
-        for level, column in zip(tuples.shape.levels, candidates.T, strict=True)
+        deepest_levels(codes.tree, codes.lists, targets, codes.row_of[column])
+        for column in tuples.candidates[rows].T
     ]
     return np.stack(columns, axis=1)
 
@@ -99,7 +112,3 @@ def _rows_by_cell(tuples: TupleSet) -> Iterator[tuple[tuple[int, str], IntArray]
     cells, first = np.unique(keys[order], return_index=True)
     for cell, rows in zip(cells.tolist(), np.split(order, first[1:]), strict=False):
         yield (cell // 256, chr(cell % 256)), rows
-
-
-def _lists(codes: CodeColumns) -> CodeLists:
-    return CodeLists(codes.offsets, codes.codes)
