@@ -85,18 +85,28 @@ def _keys(connection: duckdb.DuckDBPyConnection, lines: str) -> list[str]:
 
 
 def _select(lines: str, chosen: dict[str, str]) -> str:
-    """SQL for the fields of every record, and the fault of those that have one."""
-    places = {field: literal(_pointer(key)) for field, key in chosen.items()}
-    texts = ", ".join(f"{_as_text(field, place)} AS {field}" for field, place in places.items())
-    nested = " OR ".join(_is_nested(place) for place in places.values())
+    """SQL for the fields of every record, and the fault of those that have one.
+
+    All places of a record are asked for at once: each question reads its JSON anew.
+    """
+    pointers = [_pointer(key) for key in chosen.values()]
+    places = ", ".join(map(literal, pointers))
+    insides = ", ".join(literal(pointer + "/0") for pointer in pointers)
+    fields = ", ".join(f"{_as_text(i, field)} AS {field}" for i, field in enumerate(chosen, 1))
     return f"""
-    SELECT {texts}, fault, CASE WHEN fault IS NOT NULL THEN j END AS fault_value
+    SELECT {fields}, fault, CASE WHEN fault IS NOT NULL THEN j END AS fault_value
     FROM (
-        SELECT j, doc,
+        SELECT j, kinds, texts,
                CASE WHEN j IS NULL THEN '{BLANK}' WHEN doc IS NULL THEN '{NOT_JSON}'
                     WHEN json_type(doc) <> 'OBJECT' THEN '{NOT_OBJECT}'
-                    WHEN {nested} THEN '{NOT_TEXT}' END AS fault
-        FROM (SELECT j, CASE WHEN json_valid(j) THEN j END AS doc FROM ({lines}))
+                    WHEN list_contains(kinds, 'OBJECT')
+                      OR list_has_any(json_type(doc, [{insides}]), ['OBJECT', 'ARRAY'])
+                    THEN '{NOT_TEXT}' END AS fault
+        FROM (
+            SELECT j, doc, json_type(doc, [{places}]) AS kinds,
+                   json_extract_string(doc, [{places}]) AS texts
+            FROM (SELECT j, CASE WHEN json_valid(j) THEN j END AS doc FROM ({lines}))
+        )
     )"""
 
 
@@ -112,21 +122,10 @@ def _pointer(key: str) -> str:
     return "/" + key.replace("~", "~0").replace("/", "~1")
 
 
-def _as_text(field: str, place: str) -> str:
+def _as_text(place: int, field: str) -> str:
     """A text as it is; a list of texts line by line, but for codes, whose list is kept as JSON."""
-    as_text = f"json_extract_string(doc, {place})"
+    text = f"texts[{place}]"
     if field == "ipc":
-        return as_text
-    items = f"from_json(json_extract(doc, {place}), '[\"VARCHAR\"]')"
-    return (
-        f"CASE WHEN json_type(doc, {place}) = 'ARRAY' THEN array_to_string({items}, chr(10))"
-        f" ELSE {as_text} END"
-    )
-
-
-def _is_nested(place: str) -> str:
-    first = literal(place[1:-1].replace("''", "'") + "/0")
-    return (
-        f"coalesce(json_type(doc, {place}) = 'OBJECT' OR json_type(doc, {first}) IN"
-        f" ('OBJECT', 'ARRAY'), false)"
-    )
+        return text
+    lines = f"array_to_string(from_json({text}, '[\"VARCHAR\"]'), chr(10))"
+    return f"CASE WHEN kinds[{place}] = 'ARRAY' AND fault IS NULL THEN {lines} ELSE {text} END"
