@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,6 +22,12 @@ NO_CODE = "no IPC code"
 DESIGN_OR_PLANT = "class of designs or plants, not an IPC code"
 
 _read = lru_cache(maxsize=MEMO_SIZE)(read)
+
+
+@lru_cache(maxsize=MEMO_SIZE)
+def _readings(text: str) -> tuple[Reading, ...]:
+    """What the parts of a listing are; the same listings and codes come again and again."""
+    return tuple(map(_read, split(text)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,14 +47,14 @@ class CodeColumn:
 
     def lists(self) -> pa.ListArray:
         """The canonical codes of each record."""
-        names = pa.array([code.code for code in self.codes], pa.string())
+        names = pa.array(list(map(attrgetter("code"), self.codes)), pa.string())
         return pa.ListArray.from_arrays(
             pa.array(self.offsets, pa.int32()), names.take(pa.array(self.members))
         )
 
     def level(self, name: str) -> pa.Array:
         """One level of the main code of each record: 'section', 'subclass' ...; null without."""
-        names = pa.array([getattr(code, name) for code in self.codes], pa.string())
+        names = pa.array(list(map(attrgetter(name), self.codes)), pa.string())
         return names.take(pa.array(self.main, mask=self.main < 0))
 
 
@@ -112,7 +119,7 @@ def _parts_of(texts: list[str]) -> _Parts:
     flags: list[bool] = []
     counts: list[int] = []
     for text in texts:
-        readings: list[Reading] = [_read(part) for part in split(text)]
+        readings = _readings(text)
         counts.append(len(readings))
         for reading in readings:
             code = reading.code
