@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 CHUNK_TARGETS = 1 << 18
 CHUNK_COUNTED = 1 << 21
+VERDICT_TRIES = 256
 SMALL_LEVEL = 256  # patents at a level that are counted out in bulk
 
 
@@ -68,12 +69,19 @@ def can_draw(patents: Population, positions: IntArray, plan: Plan) -> BoolArray:
     """
     verdict = np.zeros(len(positions), dtype=bool)
     for rows in _spans(len(positions), CHUNK_TARGETS):
-        some = positions[rows]
-        failed_at = _fill(patents, some, plan, _no_candidates(len(some), plan))
-        found = failed_at == 0
-        for row in _worth_counting(patents, some, plan, failed_at):
-            found[row] = can_draw_exactly(patents, int(some[row]), plan)
-        verdict[rows] = found
+        verdict[rows] = _can_fill(patents, positions[rows], plan)
+    return verdict
+
+
+def _can_fill(patents: Population, positions: IntArray, plan: Plan) -> BoolArray:
+    """The verdict on a chunk: more tries than a draw has spare most of the counting."""
+    failed_at = _fill(patents, positions, plan, _no_candidates(len(positions), plan))
+    verdict: BoolArray = failed_at == 0
+    rows = np.fromiter(_worth_counting(patents, positions, plan, failed_at), dtype=np.int64)
+    none = _no_candidates(len(rows), plan)
+    verdict[rows] = _fill(patents, positions[rows], plan, none, VERDICT_TRIES) == 0
+    for row in rows[~verdict[rows]].tolist():
+        verdict[row] = can_draw_exactly(patents, int(positions[row]), plan)
     return verdict
 
 
@@ -92,7 +100,11 @@ def _draw_by_index(patents: Population, positions: IntArray, plan: Plan) -> Draw
 
 
 def _fill(
-    patents: Population, positions: IntArray, plan: Plan, candidates: NDArray[np.int32]
+    patents: Population,
+    positions: IntArray,
+    plan: Plan,
+    candidates: NDArray[np.int32],
+    tries: int = TRIES,
 ) -> NDArray[np.int8]:
     """Fills candidates by redraws alone; the level at which each target failed, 0 where none."""
     failed_at = np.zeros(len(positions), dtype=np.int8)
@@ -102,7 +114,7 @@ def _fill(
         filled = plan.slots[:number]
         sizes = patents.sizes(slot.level, positions[alive])
         pending, left = alive[sizes > 0], sizes[sizes > 0]
-        for attempt in range(TRIES):
+        for attempt in range(tries):
             index = indices(words(stream[pending], slot.level, slot.draw(attempt)), left)
             targets = positions[pending]
             found = patents.at(slot.level, targets, index)
