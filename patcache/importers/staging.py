@@ -39,8 +39,12 @@ def refusing(file_name: str) -> Iterator[None]:
 
 
 def stream(connection: duckdb.DuckDBPyConnection, sql: str, file_name: str) -> Iterator[pa.Table]:
-    """The rows of a query in its order, some thousand at a time, never all of them."""
+    """The rows of a query in its order, some thousand at a time, never all of them.
+
+    One thread reads: more would run ahead and hold what comes later, and cleaning is slower.
+    """
     with refusing(file_name):
+        connection.execute("SET threads = 1")
         for batch in connection.sql(sql).to_arrow_reader(READ_ROWS):
             if batch.num_rows:
                 yield pa.Table.from_batches([batch])

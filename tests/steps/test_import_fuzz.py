@@ -14,7 +14,7 @@ from patcache.store import StoreFolder
 from tests.steps.import_tools import HEADER, WRITERS, import_one, query, rejects
 
 cells = st.text(
-    st.characters(codec="utf-8", exclude_characters="\x00", exclude_categories=("Cs",)), max_size=8
+    st.characters(codec="utf-8", exclude_characters="\x00", exclude_categories=["Cs"]), max_size=8
 ) | st.sampled_from(
     ["A61B 5/00", "0205", "2015", "15/03/2015", "US1", "-", 'a "b"', "a\r\nb", "x;y"]
 )
