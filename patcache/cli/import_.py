@@ -23,7 +23,13 @@ QUOTES = {"none": "", "double": '"', "single": "'"}
 
 
 @click.command(name="import")
-@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@click.argument(
+    "files",
+    nargs=-1,
+    required=True,
+    metavar="FILE...",
+    callback=lambda _ctx, _param, names: _files(names),  # before a store is made for nothing
+)
 @store_option(create=True)
 @click.option(
     "--map",
@@ -65,13 +71,12 @@ def import_(
     "-" for standard input. A patent needs a number, an IPC code, a title or abstract, and a year
     or date. Patents that are there already stay as they are. Exit code 5: some rows were refused.
     """
-    from patcache.importers.sources import expand
     from patcache.queries.corpus import corpus_summary
     from patcache.steps.importing import ImportOptions, ImportReport, import_files
 
     options = ImportOptions(mapping, file_format, encoding, delimiter, quote, dayfirst, language)
     reports: list[FileReport] = []
-    for name in expand(files):
+    for name in files:
         with bar(f"importing {_short(name)}") as progress:
             reports.extend(import_files(store, [name], options, progress).files)
         for line in file_lines(reports[-1]):
@@ -133,6 +138,12 @@ def summary_lines(report: ImportReport, corpus: CorpusSummary) -> list[str]:
     if counts.n_rejected or counts.n_excluded:
         lines.append("  which and why: patcache rejects --by-reason")
     return lines
+
+
+def _files(names: tuple[str, ...]) -> tuple[str, ...]:
+    from patcache.importers.sources import expand
+
+    return tuple(expand(names))
 
 
 def _years(corpus: CorpusSummary) -> str:

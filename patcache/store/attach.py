@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 Mode = Literal["read", "write", "sandbox"]  # sandbox: read-only, for SQL that users write
 
+QUIET = "SET enable_progress_bar = false"  # DuckDB's own would draw over ours
 LOCK_DOWN = (
     "SET python_enable_replacements = false",
     "SET enable_external_access = false",
@@ -57,7 +58,8 @@ class Attachment:
             return
         cursor = self.instance.cursor()
         try:
-            cursor.execute(f"USE {self.alias}")
+            for statement in (QUIET, f"USE {self.alias}"):
+                cursor.execute(statement)
             yield cursor
         finally:
             cursor.close()
@@ -139,7 +141,7 @@ def _sandbox(path: Path, alias: str) -> duckdb.DuckDBPyConnection:
     instance = duckdb.connect(":memory:")
     try:
         _attach(instance, path, alias, read_only=True)
-        for statement in (f"USE {alias}", *LOCK_DOWN):
+        for statement in (QUIET, f"USE {alias}", *LOCK_DOWN):
             instance.execute(statement)
     except duckdb.Error:
         instance.close()
