@@ -35,6 +35,11 @@ def matrix(store: StoreFolder, question: Question, show: str, fmt: str) -> None:
 
     table, md and latex show a grid; csv, json and jsonl have one record a pair with everything.
     """
+    show_matrix(store, question, show, fmt)
+
+
+def show_matrix(store: StoreFolder, question: Question, show: str, fmt: str) -> None:
+    """The matrix of a question, to stdout."""
     from patcache.kernels.effects import N_RESAMPLES
     from patcache.queries import matrix as queries
 

@@ -52,7 +52,7 @@ def run(study: Path, store_path: Path | None, wait_s: float, runtime: Runtime, f
     for report in run_study(store, asked, runtime, bar):
         if is_news(report):
             n_news += 1
-            say_lines(_lines(report))
+            say_lines(report_lines(report))
         n_refused += _n_refused(report)
     if n_news == 0:
         elapsed_s = time.perf_counter() - start
@@ -68,11 +68,11 @@ def run(study: Path, store_path: Path | None, wait_s: float, runtime: Runtime, f
         raise SystemExit(EXIT_SOME_REFUSED)
 
 
-def _lines(report: Report) -> Iterator[str]:
+def report_lines(report: Report) -> Iterator[str]:
     """What a step did, for people."""
     from patcache.cli.embed import embed_lines
     from patcache.cli.import_ import file_lines
-    from patcache.cli.sample import report_lines
+    from patcache.cli.sample import draw_lines
     from patcache.cli.score import score_lines
     from patcache.steps.embedding import EmbedReport
     from patcache.steps.importing import ImportReport
@@ -84,7 +84,7 @@ def _lines(report: Report) -> Iterator[str]:
                 yield from file_lines(file)
         case SampleReport():
             yield f"sample {report.name}"
-            yield from report_lines(report)
+            yield from draw_lines(report)
         case EmbedReport():
             yield from embed_lines(report)
         case _:

@@ -148,7 +148,7 @@ def draw(store: StoreFolder, name: str, extend: bool, **asked: Any) -> None:
         _refuse_options_of_a_draw()
         with bar(f"extending {name}") as progress:
             report = extend_sample(store, name, progress)
-        say_lines(report_lines(report))
+        say_lines(draw_lines(report))
         return
     targets = asked.pop("targets")
     if targets is not None:  # else the preset's own, or 100
@@ -156,7 +156,7 @@ def draw(store: StoreFolder, name: str, extend: bool, **asked: Any) -> None:
     for sample_name, parameters in asked_samples(name, **asked).items():
         with bar(f"drawing {sample_name}") as progress:
             report = draw_sample(store, sample_name, parameters, progress)
-        say_lines(report_lines(report))
+        say_lines(draw_lines(report))
 
 
 @sample.command(name="export")
@@ -223,7 +223,7 @@ def _refuse_options_of_a_draw() -> None:
         )
 
 
-def report_lines(report: SampleReport) -> Iterator[str]:
+def draw_lines(report: SampleReport) -> Iterator[str]:
     """What a draw came to, for people."""
     if report.is_extension and not report.n_cells_seen:
         yield f"  nothing new: {report.name} has seen every cell of the corpus"
