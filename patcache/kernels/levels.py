@@ -77,8 +77,8 @@ def deepest_levels(tree: CodeTree, lists: CodeLists, a: IntArray, b: IntArray) -
             codes with the smallest exclusive or is the deepest.
     Errors: none; every patent has a code.
     """
-    sizes = lists.offsets[1:] - lists.offsets[:-1]
-    n_pairs = sizes[a] * sizes[b]
+    n_pairs = lists.offsets[a + 1] - lists.offsets[a]
+    n_pairs *= lists.offsets[b + 1] - lists.offsets[b]
     smallest = np.empty(len(a), dtype=np.int64)
     for start, stop in _chunks(n_pairs):
         rows = slice(start, stop)

@@ -137,7 +137,11 @@ def read_codes(store: StoreFolder, patent_ids: NDArray[np.int32]) -> CodeColumns
 
 def count_texts(store: StoreFolder, patent_ids: NDArray[np.int32]) -> int:
     """How many different texts (title and abstract) some patents have."""
-    with store.read() as cursor, _wanted(cursor, np.unique(patent_ids)):
+    if not patent_ids.size:
+        return 0
+    is_wanted = np.zeros(int(patent_ids.max(initial=0)) + 1, dtype=bool)
+    is_wanted[patent_ids] = True  # np.unique is slower by far
+    with store.read() as cursor, _wanted(cursor, np.flatnonzero(is_wanted).astype(np.int32)):
         return int(cursor.execute(DISTINCT_TEXTS).fetchall()[0][0])
 
 
