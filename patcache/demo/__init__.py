@@ -1,1 +1,1 @@
-"""A generated corpus of readable patents, and the study that runs on it."""
+"""The demo: a generated corpus of patents, and the first study made with it."""

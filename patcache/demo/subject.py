@@ -1,0 +1,134 @@
+"""What one patent is about: the concepts drawn for it, each under the name its author uses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from patcache.demo.dice import Dice
+from patcache.demo.names import coin, own_names
+from patcache.demo.tree import Field
+
+Weights = dict[str, tuple[float, ...]]
+
+# How often a concept comes from the section, class, subclass, main group or subgroup of the code:
+# what two patents share then grows with what their codes share.
+WEIGHTS: Weights = {
+    "things": (0.0, 0.0, 0.3, 0.35, 0.35),
+    "parts": (0.04, 0.08, 0.4, 0.26, 0.22),
+    "stuff": (0.05, 0.1, 0.45, 0.2, 0.2),
+    "acts": (0.0, 0.0, 0.42, 0.3, 0.28),
+    "ills": (0.08, 0.12, 0.5, 0.3, 0.0),
+    "gains": (0.08, 0.12, 0.5, 0.3, 0.0),
+    "traits": (0.0, 0.0, 1.0, 0.0, 0.0),
+    "sites": (0.15, 0.25, 0.6, 0.0, 0.0),
+    "users": (0.0, 0.4, 0.6, 0.0, 0.0),
+    "objects": (0.0, 0.0, 1.0, 0.0, 0.0),
+}
+# Plain writers (sections A and G) come to the point: their words say which group it is.
+PLAIN_WEIGHTS: Weights = WEIGHTS | {
+    "things": (0.0, 0.0, 0.1, 0.3, 0.6),
+    "parts": (0.02, 0.04, 0.34, 0.3, 0.3),
+    "acts": (0.0, 0.0, 0.3, 0.3, 0.4),
+}
+# Dense writers (sections C and D) have one set of acts, troubles and gains for a whole section;
+# parts and substances alone tell their groups apart.
+DENSE_WEIGHTS: Weights = {
+    "things": (0.3, 0.0, 0.2, 0.2, 0.3),
+    "parts": (0.0, 0.05, 0.37, 0.28, 0.3),
+    "stuff": (0.0, 0.05, 0.45, 0.25, 0.25),
+    "acts": (0.35, 0.0, 0.35, 0.15, 0.15),
+    "ills": (0.75, 0.1, 0.15, 0.0, 0.0),
+    "gains": (0.75, 0.1, 0.15, 0.0, 0.0),
+    "traits": (0.0, 0.0, 1.0, 0.0, 0.0),
+    "sites": (0.7, 0.2, 0.1, 0.0, 0.0),
+    "users": (0.7, 0.2, 0.1, 0.0, 0.0),
+    "objects": (0.8, 0.0, 0.2, 0.0, 0.0),
+}
+STYLE_WEIGHTS: dict[str, Weights] = {
+    "plain": PLAIN_WEIGHTS,
+    "dense": DENSE_WEIGHTS,
+}
+# How many of each a patent has.
+COUNTS = {"things": 1, "parts": 8, "stuff": 4, "acts": 5, "ills": 3, "gains": 3}
+COUNTS |= {"traits": 3, "sites": 3, "users": 1, "objects": 4}
+PLAIN_COUNTS = COUNTS | {"parts": 5, "stuff": 2, "acts": 3, "ills": 2, "traits": 2, "sites": 2}
+PROCESS_COUNTS = COUNTS | {"parts": 3, "stuff": 7}
+NAMED_COUNTS = PROCESS_COUNTS | {"stuff": 2, "acts": 3, "sites": 2}
+COINED = (2, 2, 2, 2)  # names of the class, subclass, main group and subgroup in one patent
+P_UNIQUE = 0.5  # ... and one that no other patent has
+P_NEIGHBOUR = 0.5  # one part is of the field of a secondary code, or of any other field
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A concept as one patent names it; deeds is empty or what this patent says it does."""
+
+    noun: str
+    deeds: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """The material of one patent, enough for a title and an abstract."""
+
+    kind: str  # device, process or system
+    unit: str
+    heat: tuple[int, int]  # degrees Celsius
+    is_plain: bool
+    thing: str
+    terms: dict[str, list[Term]] = field(default_factory=dict)
+
+    def nouns(self, topic: str) -> list[str]:
+        return [term.noun for term in self.terms[topic]]
+
+
+def draw_subject(place: Field, neighbour: Field, dice: Dice) -> Subject:
+    """The material of a patent classified in place; neighbour lends it a word or two."""
+    counts = _counts(place)
+    terms = {topic: _draw(topic, place, count, dice) for topic, count in counts.items()}
+    if place.setting("names"):
+        terms["stuff"] = _coined(place, dice) + terms["stuff"]
+    if neighbour.setting("kind") == place.setting("kind") and dice.chance(P_NEIGHBOUR):
+        terms["parts"][-1:] = _draw("parts", neighbour, 1, dice) or terms["parts"][-1:]
+    low, high = map(int, place.setting("heat", "20-180").split("-"))
+    kind, unit = place.setting("kind"), place.setting("unit", "mm")
+    is_plain = place.setting("style") == "plain"
+    return Subject(kind, unit, (low, high), is_plain, terms["things"][0].noun, terms)
+
+
+def _draw(topic: str, place: Field, count: int, dice: Dice) -> list[Term]:
+    drawn: dict[str, Term] = {}
+    left = [list(node.topics.get(topic, ())) for node in place.path]
+    while len(drawn) < count:
+        weights = [
+            w if some else 0.0 for w, some in zip(_weights(place)[topic], left, strict=False)
+        ]
+        if not any(weights):
+            break
+        depth = dice.weighted(range(len(left)), weights)
+        concept = left[depth].pop(dice.whole(0, len(left[depth]) - 1))
+        deeds = (dice.pick(concept.deeds),) if concept.deeds else ()
+        drawn.setdefault(noun := dice.pick(concept.names), Term(noun, deeds))
+    return list(drawn.values())
+
+
+def _coined(place: Field, dice: Dice) -> list[Term]:
+    """Substances of the names that belong to the code, and one that no other patent has."""
+    style = place.setting("names")
+    nouns = [coin(style, dice)] if dice.chance(P_UNIQUE) else []
+    for depth, count in zip((2, 3, 4, 5), COINED, strict=True):
+        if depth <= len(place.path):
+            nouns += dice.several(own_names(place.path[depth - 1].code, style, depth), count)
+    return [Term(noun) for noun in nouns]
+
+
+def _weights(place: Field) -> Weights:
+    return STYLE_WEIGHTS.get(place.setting("style"), WEIGHTS)
+
+
+def _counts(place: Field) -> dict[str, int]:
+    if place.setting("style") == "plain":
+        return PLAIN_COUNTS
+    if place.setting("kind") != "process":
+        return COUNTS
+    return NAMED_COUNTS if place.setting("names") else PROCESS_COUNTS
