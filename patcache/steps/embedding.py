@@ -16,6 +16,7 @@ from patcache.records import ModelRequest, Progress, Runtime, Spec
 from patcache.steps.interrupts import Interrupts
 from patcache.steps.loading import Loaded, Model, find_model, keep_fit, load_model
 from patcache.steps.needed import Needed, Scope, blocks_of, by_role, find_scopes, needed_texts
+from patcache.store.scores import refuse_removed
 from patcache.store.specs import (
     Encoding,
     add_encodings,
@@ -210,6 +211,8 @@ def _finish(store: StoreFolder, model: Model, rows: AnyRows, scopes: Sequence[Sc
     with store.write() as cursor:
         stored = add_spec(cursor, rows.spec, model.source, model.key)
         for scope in scopes:
+            if scope.sample is not None:
+                refuse_removed(cursor, scope.sample)
             mark_embedded(cursor, stored.spec_id, scope.sample_id, scope.n_tuples, rows.n_rows)
     return stored
 

@@ -11,7 +11,7 @@ import numpy as np
 from patcache.errors import NotThere
 from patcache.hashing import KEY_BYTES
 from patcache.records import Role, Spec
-from patcache.store.scores import sample_sizes
+from patcache.store.scores import SampleSize, refuse_removed, sample_sizes
 from patcache.store.texts import patent_ids, sample_patents, text_keys_of, texts_of
 from patcache.vectors.keys import first_of_each
 
@@ -34,8 +34,12 @@ WINDOW_TEXTS = 16 * BLOCK_TEXTS  # texts read from the store at once
 class Scope:
     """Whose texts are wanted: a sample's, or (None) the whole corpus'."""
 
-    sample_id: int | None
+    sample: SampleSize | None
     n_tuples: int  # patents, for the corpus
+
+    @property
+    def sample_id(self) -> int | None:
+        return None if self.sample is None else self.sample.sample_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +63,7 @@ def find_scopes(
     Errors: NotThere for an unknown sample, or where there is none at all.
     """
     with store.read() as cursor:
-        found = [Scope(size.sample_id, size.n_tuples) for size in sample_sizes(cursor, samples)]
+        found = [Scope(size, size.n_tuples) for size in sample_sizes(cursor, samples)]
         if all_texts:
             found.append(Scope(None, len(patent_ids(cursor))))
     if not found:
@@ -117,8 +121,9 @@ def blocks_of(
 def _patents_of(
     cursor: duckdb.DuckDBPyConnection, scope: Scope
 ) -> tuple[NDArray[np.int32], BoolArray]:
-    """Patents of a scope in order, and which of them are targets."""
-    if scope.sample_id is not None:
-        return sample_patents(cursor, scope.sample_id)
+    """Patents of a scope in order, and which of them are targets. Errors: NotThere."""
+    if scope.sample is not None:
+        refuse_removed(cursor, scope.sample)
+        return sample_patents(cursor, scope.sample.sample_id)
     ids = patent_ids(cursor)
     return ids, np.zeros(len(ids), dtype=np.bool_)

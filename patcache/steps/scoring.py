@@ -24,6 +24,7 @@ from patcache.store.scores import (
     n_tuple_ids,
     pending_patents,
     pending_tuples,
+    refuse_removed,
     sample_sizes,
     score_totals,
     scoring_id,
@@ -69,6 +70,7 @@ class ScoreReport:
 class RowsOfPatents:
     """Which row holds the text of a patent, as target and as candidate.
 
+    n_tuple_ids: the tuples these patents are of have ids below it; a sample may grow meanwhile.
     Shapes: both (largest patent_id + 1,); NO_VECTOR, NO_TEXT.
     """
 
@@ -76,6 +78,7 @@ class RowsOfPatents:
     as_candidate: IntArray
     n_missing: int
     n_texts: int
+    n_tuple_ids: int
 
 
 def score(
@@ -124,13 +127,13 @@ def _score_pair(
     n_new = 0
     if not is_done:
         rows = open_rows(store.vectors_path / spec.spec_id, spec)
-        places = _rows_of_pending(store, scored, rows)
+        places = _rows_of_pending(store, size, scored, rows)
         if places.n_missing:
             return ScoreReport(
                 size.name, spec.label, spec.spec_id, size.n_tuples, n_missing=places.n_missing
             )
         rows.read_ahead(places.n_texts)
-        n_new = _score_pending(store, scored, rows, places, tie_tolerance, progress)
+        n_new = _score_pending(store, size, scored, rows, places, tie_tolerance, progress)
     progress(size.n_tuples, size.n_tuples)
     with store.read() as cursor:
         n_undefined, n_near_ties = score_totals(cursor, scored)
@@ -148,38 +151,49 @@ def _score_pair(
 
 def _score_pending(
     store: StoreFolder,
+    size: SampleSize,
     scored: Scored,
     rows: AnyRows,
     places: RowsOfPatents,
     tie_tolerance: float,
     progress: Progress,
 ) -> int:
-    """Number of tuples scored: windows in a transaction each, then all the counts in one."""
+    """Number of tuples scored: windows in a transaction each, then all the counts in one.
+
+    Errors: NotThere where the sample is removed meanwhile.
+    """
     with store.write() as cursor:
         add_scoring(cursor, tie_tolerance)
-        n_ids = n_tuple_ids(cursor, scored.sample_id)
     n_new = 0
-    for start in range(0, n_ids, WINDOW_TUPLES):
+    for start in range(0, places.n_tuple_ids, WINDOW_TUPLES):
+        stop = min(start + WINDOW_TUPLES, places.n_tuple_ids)
         with store.read() as cursor:
-            pending = pending_tuples(cursor, scored, start, start + WINDOW_TUPLES)
+            refuse_removed(cursor, size)
+            pending = pending_tuples(cursor, scored, start, stop)
         if pending:
             table = _distances(pending, rows, places, tie_tolerance)
             with store.write() as cursor:
+                refuse_removed(cursor, size)
                 add_distances(cursor, scored, table)
             n_new += len(table)
-        progress(min(start + WINDOW_TUPLES, n_ids), n_ids)
+        progress(stop, places.n_tuple_ids)
     with store.write() as cursor:
+        refuse_removed(cursor, size)
         finish_scores(cursor, scored)
     return n_new
 
 
-def _rows_of_pending(store: StoreFolder, scored: Scored, rows: AnyRows) -> RowsOfPatents:
+def _rows_of_pending(
+    store: StoreFolder, size: SampleSize, scored: Scored, rows: AnyRows
+) -> RowsOfPatents:
     """Where the texts of the tuples still to score are."""
     spec = rows.spec
     with store.read() as cursor:
+        refuse_removed(cursor, size)
+        n_ids = n_tuple_ids(cursor, scored.sample_id)
         patents, is_target = pending_patents(cursor, scored)
-    size = int(patents.max(initial=-1)) + 1
-    found = {role: np.full(size, NO_VECTOR, dtype=np.int64) for role in ("query", "document")}
+    width = int(patents.max(initial=-1)) + 1
+    found = {role: np.full(width, NO_VECTOR, dtype=np.int64) for role in ("query", "document")}
     if spec.prompt("query") == spec.prompt("document"):
         patents, is_target = np.unique(patents), np.zeros(len(np.unique(patents)), dtype=np.bool_)
         found["query"] = found["document"]
@@ -190,7 +204,7 @@ def _rows_of_pending(store: StoreFolder, scored: Scored, rows: AnyRows) -> RowsO
         at = np.where(has_text, rows.rows_of(keys), NO_TEXT)
         found[role][patents[mine]] = at
         n_missing += len(first_of_each(keys[at == NO_VECTOR]))
-    return RowsOfPatents(found["query"], found["document"], n_missing, len(patents))
+    return RowsOfPatents(found["query"], found["document"], n_missing, len(patents), n_ids)
 
 
 def _distances(

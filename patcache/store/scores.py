@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from patcache.errors import NotThere
 from patcache.hashing import settings_digest
 from patcache.records import Shape, TupleSet
 from patcache.store.samples import sample_id
@@ -19,9 +20,10 @@ if TYPE_CHECKING:
 
 RULE_VERSION = 1
 SIZES = """
-SELECT s.sample_id, s.name, count(t.tuple_id) AS n_tuples
+SELECT s.sample_id, s.name, count(t.tuple_id) AS n_tuples, epoch_us(s.created_at) AS created_us
 FROM data.samples s LEFT JOIN data.tuples t USING (sample_id)
-GROUP BY s.sample_id, s.name ORDER BY s.sample_id"""
+GROUP BY ALL ORDER BY s.sample_id"""
+SAME_SAMPLE = "SELECT 1 FROM data.samples WHERE sample_id = ? AND epoch_us(created_at) = ?"
 FORGET_SCORING = "DELETE FROM data.scorings WHERE scoring_id = ?"
 ADD_SCORING = "INSERT INTO data.scorings VALUES (?, ?, ?)"
 SCORED = """
@@ -110,11 +112,12 @@ ADD_SCORES = "INSERT INTO data.scores VALUES (?, ?, ?, ?, now())"
 
 @dataclass(frozen=True, slots=True)
 class SampleSize:
-    """A sample and how many tuples it has."""
+    """A sample, how many tuples it has, and when it was made: ids are used again."""
 
     sample_id: int
     name: str
     n_tuples: int
+    created_us: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +141,15 @@ def sample_sizes(
     for name in names or ():
         sample_id(cursor, name)  # says which there are, if this one is not
     return list(found.values()) if names is None else [found[name] for name in dict.fromkeys(names)]
+
+
+def refuse_removed(cursor: duckdb.DuckDBPyConnection, size: SampleSize) -> None:
+    """Errors: NotThere where the sample was removed since, and perhaps another has its id."""
+    if not cursor.execute(SAME_SAMPLE, [size.sample_id, size.created_us]).fetchall():
+        raise NotThere(
+            f"sample {size.name} was removed meanwhile",
+            "another process or thread did so while this one worked on it",
+        )
 
 
 def scoring_id(tie_tolerance: float) -> str:

@@ -20,6 +20,7 @@ from patcache.steps import scoring
 from patcache.steps.embedding import embed
 from patcache.steps.scoring import ScoreReport, score
 from patcache.store import StoreFolder
+from patcache.store.samples import remove_sample
 from patcache.vectors.rows import DenseRows
 from tests.steps.study_by_hand import (
     LETTERS,
@@ -373,6 +374,82 @@ def test_two_runs_at_once_write_no_row_twice(
     assert inner[0].n_scored == 80
     assert len(fetch(store, DISTANCES, "letters")) == 80
     assert fetch(store, "SELECT count(*), sum(n_tuples) FROM data.scores") == [(1, 80)]
+
+
+def test_tuples_that_come_while_scoring_wait_for_the_next_run(
+    store: StoreFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    random_study(store)
+    embed(store, ModelRequest("letters"), embedder=LetterEmbedder())
+    original = scoring._rows_of_pending
+    more = (120, *range(6))  # patent 120 is new: no row was looked up for it
+
+    def overtaken(*arguments: Any) -> Any:
+        found = original(*arguments)
+        monkeypatch.setattr(scoring, "_rows_of_pending", original)
+        add_patents(store, [("zebra", "zzz")], first_id=120)
+        add_tuples(store, "main", [more], levels=range(1, 7), first_id=80)
+        return found
+
+    monkeypatch.setattr(scoring, "_rows_of_pending", overtaken)
+    assert [report.n_scored for report in score(store)] == [80]
+    assert fetch(store, "SELECT n_tuples FROM data.scores") == [(80,)]
+    assert [report.n_scored for report in add(store, LetterEmbedder())] == [1]
+    whole = StoreFolder(tmp_path / "whole")
+    random_study(whole)
+    add_patents(whole, [("zebra", "zzz")], first_id=120)
+    add_tuples(whole, "main", [more], levels=range(1, 7), first_id=80)
+    add(whole, LetterEmbedder())
+    assert fetch(store, DISTANCES, "letters") == fetch(whole, DISTANCES, "letters")
+
+
+@pytest.mark.parametrize("step", ["_rows_of_pending", "pending_tuples", "_distances"])
+def test_a_sample_replaced_while_scored_gets_no_scores_of_the_old_one(
+    store: StoreFolder, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    tuples = random_study(store)
+    embed(store, ModelRequest("letters"), embedder=LetterEmbedder())
+    original = getattr(scoring, step)
+
+    def overtaken(*arguments: Any) -> Any:
+        monkeypatch.setattr(scoring, step, original)
+        found = original(*arguments)
+        removing.append(arguments)
+        return found
+
+    removing: list[Any] = []
+    read = StoreFolder.read
+
+    def replaced(self: StoreFolder) -> Any:
+        """The sample goes, and another gets its id, before the next look at the store."""
+        if removing:
+            removing.clear()
+            remove_sample(store, "main")
+            add_tuples(store, "main", tuples[::-1], levels=range(1, 7))
+        return read(self)
+
+    monkeypatch.setattr(scoring, step, overtaken)
+    monkeypatch.setattr(StoreFolder, "read", replaced)
+    write = StoreFolder.write
+    monkeypatch.setattr(StoreFolder, "write", lambda self: (replaced(self), write(self))[1])
+    with pytest.raises(NotThere, match="sample main was removed meanwhile"):
+        score(store)
+    monkeypatch.undo()
+    assert fetch(store, "FROM data.distances") == fetch(store, "FROM data.scores") == []
+
+
+def test_a_sample_replaced_while_embedded_is_not_taken_for_embedded(store: StoreFolder) -> None:
+    random_study(store)
+
+    class Slow(LetterEmbedder):
+        def encode(self, texts: Any, role: Any) -> Any:
+            remove_sample(store, "main")
+            add_tuples(store, "main", [list(range(100, 107))] * 80, levels=range(1, 7))
+            return super().encode(texts, role)
+
+    with pytest.raises(NotThere, match="sample main was removed meanwhile"):
+        embed(store, ModelRequest("letters"), embedder=Slow())
+    assert [report.n_scored for report in add(store, LetterEmbedder())] == [80]
 
 
 KILLED = """
