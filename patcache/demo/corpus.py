@@ -31,8 +31,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 YEARS = (2018, 2019, 2020, 2021)
-CELL_PATENTS = 42  # patents a year and section
-MIN_WORDS, MAX_WORDS = 80, 150
+CELL_PATENTS = 38  # patents a year and section
+MAX_WORDS = 150
+WANTED_WORDS = {"plain": (82, 108), "": (85, 125), "dense": (112, 130)}
 P_MAIN_GROUP = 0.3  # weight of `A01B 3/00` against a subgroup's 1
 P_SECONDARY = 0.4
 P_CONTINUATION = 0.015
@@ -82,7 +83,8 @@ def patents_of(seed: int) -> Iterator[DemoPatent]:
 def _patent(number: int, year: int, places: Sequence[Field], dice: Dice) -> DemoPatent:
     place = dice.weighted(places, [P_MAIN_GROUP if f.code.endswith("/00") else 1.0 for f in places])
     others = _secondary(place, places, dice)
-    subject = draw_subject(place, others[0] if others else dice.pick(fields()), dice)
+    near = [field for field in others or places if field.code[:3] == place.code[:3]] or [place]
+    subject = draw_subject(place, dice.pick(near), dice)
     writer = Writer(subject, dice)
     title = writer.title()
     abstract = None if dice.chance(P_TITLE_ONLY) else write_abstract(writer, dice)
@@ -114,15 +116,16 @@ def _relative(patent: DemoPatent, places: Sequence[Field], dice: Dice) -> DemoPa
 
 
 def write_abstract(writer: Writer, dice: Dice) -> str:
-    """Sentences of MIN_WORDS to MAX_WORDS words in all: what it is, how it works, what it gives."""
+    """Sentences of 80 to MAX_WORDS words in all: what it is, how it works, what it gives."""
     rules = PROCESS_RULES if writer.subject.kind == "process" else BODY_RULES
-    wanted = dice.whole(MIN_WORDS + 5, MAX_WORDS - 25)
+    style = writer.subject.style
+    wanted = dice.whole(*WANTED_WORDS[style])
     sentences = [writer.sentence("opening")]
-    if not writer.subject.is_plain:
-        sentences.append(writer.sentence("industries"))
+    industries_at = None if style == "plain" else dice.whole(1, 2)
     while (count := sum(len(s.split()) for s in sentences)) < wanted:
         ends = dice.chance(0.7) and wanted - count < 30
-        added = writer.sentence("closing" if ends else dice.pick(rules))
+        rule = "closing" if ends else dice.pick(rules)
+        added = writer.sentence("industries" if len(sentences) == industries_at else rule)
         if count + len(added.split()) <= MAX_WORDS:
-            sentences.insert(len(sentences) - dice.whole(0, min(1, len(sentences) - 1)), added)
+            sentences.append(added)
     return " ".join(sentences)

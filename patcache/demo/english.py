@@ -104,3 +104,15 @@ def _takes_an(word: str) -> bool:
     if re.match(r"[A-Z](?:[A-Z0-9-]|$)", word):
         return AN_LETTERS.match(word) is not None
     return AN_BEFORE.match(word) is not None and A_BEFORE.match(word) is None
+
+
+def passive(deed: str) -> str | None:
+    """`coffee is brewed` of `brew coffee`; None where there is no object."""
+    verb, *words = deed.split()
+    particle = words.pop(0) if len(words) > 1 and words[0] in LISTS["particles"] else ""
+    if not words or words[0] in LISTS["no_object"]:
+        return None
+    cut = next((i for i, word in enumerate(words) if i and word in LISTS["joints"]), len(words))
+    head, tail = " ".join(words[:cut]), words[cut:]
+    be = "are" if is_plural(head) or " and " in head else "is"
+    return " ".join(filter(None, [head, be, participle(verb), particle, *tail]))

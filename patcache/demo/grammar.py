@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -194,7 +194,7 @@ class Writer:
         """`a second drip tray made of glass`, or `the drip tray` where it is known."""
         is_known = term.noun in self.known
         if not is_known:
-            self.known[term.noun] = term.noun != self.subject.thing and self.dice.chance(0.25)
+            self.known[term.noun] = self.dice.chance(0.25)
         many = self.known[term.noun]
         text = self._definite(term, many) if is_known else self._indefinite(term, many)
         if not is_known and with_post and self.dice.chance(POST_CHANCES[self.depth]):
@@ -218,7 +218,7 @@ class Writer:
         return f"{article} {adjective}{term.noun}{self._numeral(term.noun)}"
 
     def _adjective(self) -> str:
-        if self.dice.chance(0.5):
+        if self.dice.chance(0.42):
             return ""
         if self.dice.chance(0.35) and self.subject.terms["traits"]:
             return self.dice.pick(self.subject.nouns("traits")) + " "
@@ -246,6 +246,12 @@ class Writer:
         self.known.setdefault(term.noun, self.term_many)
         return f"the {term.noun}" if is_known and self.dice.chance(0.45) else term.noun
 
+    def solid(self) -> str:
+        """What a part can be made of: of the patent's own, else of what is found everywhere."""
+        solids = english.LISTS["solids"]
+        own = [s for s in self.subject.nouns("stuff") if s.split()[-1].lower() in solids]
+        return self.dice.pick(own) if own and self.dice.chance(0.7) else self.expand("material")
+
     def item(self) -> str:
         """What a thing is made of: matter in chemistry, parts elsewhere."""
         return self.stuff() if self.subject.kind == "process" else self.part()
@@ -254,21 +260,39 @@ class Writer:
         return listed([self.expand(slot) for _ in range(self.dice.whole(low, high))])
 
     def thing(self) -> str:
-        return self.noun_phrase(Term(self.subject.thing), with_post=False)
+        known = self.subject.thing in self.known
+        if known:
+            return self.noun_phrase(Term(self.subject.thing), with_post=False)
+        self.known[self.subject.thing] = self.term_many = False
+        adjective = self.expand("merit") + " " if self.dice.chance(0.2) else ""
+        return f"a {adjective}{self.subject.thing}{self._numeral(self.subject.thing)}"
 
     # Verbs
 
     def act(self) -> str:
         """What the patent does, as a bare verb phrase: `brew coffee`."""
-        acts = self.subject.nouns("acts")
-        fresh = [act for act in acts if act not in self.used] or acts
-        chosen = self.dice.pick(fresh)
+        return self._unused(self.subject.nouns("acts"))
+
+    def aim(self) -> str:
+        """An act that is the field's own, not one of the whole section."""
+        return self._unused(self.subject.aims or self.subject.nouns("acts"))
+
+    def _unused(self, phrases: Sequence[str]) -> str:
+        """One that is not in this sentence yet; where all are, what a part or substance does."""
+        deeds = [
+            t.deeds[0] for topic in ("parts", "stuff") for t in self.subject.terms[topic] if t.deeds
+        ]
+        chosen = self.dice.pick(
+            [phrase for phrase in phrases if phrase not in self.used]
+            or [deed for deed in deeds if deed not in self.used]
+            or phrases
+        )
         self.used.add(chosen)
         return chosen
 
     def acted(self) -> str:
         """`coffee is brewed`, or `it is possible to lean back` where nothing can be passive."""
-        return passive(self.act(), english.participle) or f"it is possible to {self.act()}"
+        return english.passive(self.act()) or f"it is possible to {self.act()}"
 
     def doer(self) -> tuple[str, str, bool]:
         """A part or substance that has a deed: its noun phrase, the deed, and its number."""
@@ -287,7 +311,7 @@ class Writer:
 
     def done(self) -> str:
         noun, deed, many = self.doer()
-        if deed in self.used or (clause := passive(deed, english.participle)) is None:
+        if deed in self.used or (clause := english.passive(deed)) is None:
             return f"{noun} {in_present(deed, many)}"
         return f"{clause} by {noun}"
 
@@ -310,7 +334,7 @@ class Writer:
             f"for {in_gerund(deed)}",
             f"to {deed}",
             f"{self.dice.pick(('adapted', 'configured', 'designed', 'able'))} to {deed}",
-            f"by which {passive(deed, english.participle) or f'it is possible to {deed}'}",
+            f"by which {english.passive(deed) or f'it is possible to {deed}'}",
             f"intended for {in_gerund(deed)}",
         )
         self.term_many = many
@@ -383,17 +407,6 @@ class Writer:
         return f"{self.dice.pick(self.subject.nouns('traits'))} {term.noun}" if trait else term.noun
 
 
-def passive(deed: str, participle: Callable[[str], str]) -> str | None:
-    """`coffee is brewed` of `brew coffee`; None where there is no object."""
-    verb, _, rest = deed.partition(" ")
-    if not rest or rest.split()[0] in english.LISTS["no_object"]:
-        return None
-    joint = re.search(r" (?:in|on|at|by|to|from|into|through|with|without|over|of|against) ", rest)
-    head, tail = (rest[: joint.start()], rest[joint.start() :]) if joint else (rest, "")
-    be = "are" if english.is_plural(head) or " and " in head else "is"
-    return f"{head} {be} {participle(verb)}{tail}"
-
-
 def in_present(deed: str, many: bool) -> str:
     verb, space, rest = deed.partition(" ")
     return english.present(verb, many) + space + rest
@@ -434,14 +447,16 @@ SLOTS: dict[str, Callable[[Writer], str]] = {
     "items": lambda w: w.items(),
     "item_many": lambda w: english.plural(w.choose(w.subject.terms["parts"]).noun),
     "stuff": Writer.stuff,
+    "solid": Writer.solid,
     "stuffs": lambda w: w.items(2, 3, "stuff"),
     "dose": Writer.dose,
     "doses": lambda w: w.items(2, 3, "dose"),
     "steps": lambda w: w.items(2, 4, "step"),
     "act": Writer.act,
-    "acts": lambda w: in_present(w.act(), w.known.get(w.subject.thing, False)),
+    "aim": Writer.aim,
+    "aiming": lambda w: in_gerund(w.aim()),
+    "Aiming": lambda w: _capital(in_gerund(w.aim())),
     "acting": lambda w: in_gerund(w.act()),
-    "Acting": lambda w: _capital(in_gerund(w.act())),
     "acted": Writer.acted,
     "does": Writer.does,
     "done": Writer.done,
@@ -455,7 +470,7 @@ SLOTS: dict[str, Callable[[Writer], str]] = {
     "gain": lambda w: w.word("gains"),
     "gains": lambda w: w.words("gains"),
     "site": lambda w: w.word("sites"),
-    "objects": lambda w: listed([w.word("objects") for _ in range(w.dice.whole(2, 3))]),
+    "objects": lambda w: listed([w.word("objects") for _ in range(w.dice.whole(1, 2))]),
     "markets": lambda w: listed([w.fresh_word("market") for _ in range(w.dice.whole(2, 4))]),
     "users": lambda w: w.word("users"),
     "is": lambda w: "are" if w.term_many else "is",
@@ -467,6 +482,9 @@ SLOTS: dict[str, Callable[[Writer], str]] = {
     "micro": lambda w: w.span(1, 90, w.dice.pick(MICRO)),
     "temperature": lambda w: w.span(*w.subject.heat, "°C"),
     "time": Writer.time,
+    "period": lambda w: (
+        f"{w.dice.whole(2, 60)} {'seconds' if w.subject.kind == 'system' else 'minutes'}"
+    ),
     "percent": Writer.percent,
     "ratio": Writer.ratio,
     "count": lambda w: f"{(n := w.dice.whole(2, 20))} to {n + w.dice.whole(1, 9)}",

@@ -20,7 +20,7 @@ from patcache.store import StoreFolder
 
 CORPUS_NAME = "demo-patents.parquet"
 SAMPLE_NAME = "demo"
-TARGETS_PER_CELL = 20
+TARGETS_PER_CELL = 24
 WORD2VEC_EPOCHS = 20
 WORD2VEC = ModelRequest(
     "word2vec", f"word2vec-{WORD2VEC_EPOCHS}epochs", {"epochs": WORD2VEC_EPOCHS}

@@ -33,15 +33,15 @@ PLAIN_WEIGHTS: Weights = WEIGHTS | {
 # Dense writers (sections C and D) have one set of acts, troubles and gains for a whole section;
 # parts and substances alone tell their groups apart.
 DENSE_WEIGHTS: Weights = {
-    "things": (0.3, 0.0, 0.2, 0.2, 0.3),
-    "parts": (0.0, 0.05, 0.37, 0.28, 0.3),
-    "stuff": (0.0, 0.05, 0.45, 0.25, 0.25),
+    "things": (0.25, 0.0, 0.35, 0.2, 0.2),
+    "parts": (0.0, 0.2, 0.25, 0.25, 0.3),
+    "stuff": (0.0, 0.2, 0.35, 0.2, 0.25),
     "acts": (0.35, 0.0, 0.35, 0.15, 0.15),
     "ills": (0.75, 0.1, 0.15, 0.0, 0.0),
-    "gains": (0.75, 0.1, 0.15, 0.0, 0.0),
+    "gains": (0.6, 0.3, 0.1, 0.0, 0.0),
     "traits": (0.0, 0.0, 1.0, 0.0, 0.0),
-    "sites": (0.7, 0.2, 0.1, 0.0, 0.0),
-    "users": (0.7, 0.2, 0.1, 0.0, 0.0),
+    "sites": (0.5, 0.4, 0.1, 0.0, 0.0),
+    "users": (0.3, 0.6, 0.1, 0.0, 0.0),
     "objects": (0.8, 0.0, 0.2, 0.0, 0.0),
 }
 STYLE_WEIGHTS: dict[str, Weights] = {
@@ -50,13 +50,13 @@ STYLE_WEIGHTS: dict[str, Weights] = {
 }
 # How many of each a patent has.
 COUNTS = {"things": 1, "parts": 8, "stuff": 4, "acts": 5, "ills": 3, "gains": 3}
-COUNTS |= {"traits": 3, "sites": 3, "users": 1, "objects": 4}
+COUNTS |= {"traits": 3, "sites": 3, "users": 1, "objects": 5}
 PLAIN_COUNTS = COUNTS | {"parts": 5, "stuff": 2, "acts": 3, "ills": 2, "traits": 2, "sites": 2}
 PROCESS_COUNTS = COUNTS | {"parts": 3, "stuff": 7}
 NAMED_COUNTS = PROCESS_COUNTS | {"stuff": 2, "acts": 3, "sites": 2}
 COINED = (2, 2, 2, 2)  # names of the class, subclass, main group and subgroup in one patent
-P_UNIQUE = 0.5  # ... and one that no other patent has
-P_NEIGHBOUR = 0.5  # one part is of the field of a secondary code, or of any other field
+P_UNIQUE = 0.8  # ... and one that no other patent has
+P_NEIGHBOUR = 0.5  # one part is of another field of the class
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +74,9 @@ class Subject:
     kind: str  # device, process or system
     unit: str
     heat: tuple[int, int]  # degrees Celsius
-    is_plain: bool
+    style: str  # plain, dense or ""
     thing: str
+    aims: tuple[str, ...]  # the acts that are not the whole section's
     terms: dict[str, list[Term]] = field(default_factory=dict)
 
     def nouns(self, topic: str) -> list[str]:
@@ -92,8 +93,10 @@ def draw_subject(place: Field, neighbour: Field, dice: Dice) -> Subject:
         terms["parts"][-1:] = _draw("parts", neighbour, 1, dice) or terms["parts"][-1:]
     low, high = map(int, place.setting("heat", "20-180").split("-"))
     kind, unit = place.setting("kind"), place.setting("unit", "mm")
-    is_plain = place.setting("style") == "plain"
-    return Subject(kind, unit, (low, high), is_plain, terms["things"][0].noun, terms)
+    style = place.setting("style")
+    common = {name for act in place.path[0].topics.get("acts", ()) for name in act.names}
+    aims = tuple(act.noun for act in terms["acts"] if act.noun not in common)
+    return Subject(kind, unit, (low, high), style, terms["things"][0].noun, aims, terms)
 
 
 def _draw(topic: str, place: Field, count: int, dice: Dice) -> list[Term]:
