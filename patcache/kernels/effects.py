@@ -42,6 +42,8 @@ def medians(counts: IntArray, values: DoubleArray) -> DoubleArray:
 
     Shapes: counts (..., V), values (V,) ascending -> (...).
     """
+    if not len(values):
+        return np.full(counts.shape[:-1], np.nan)
     upto = counts.cumsum(axis=-1)
     total = upto[..., -1]
     lower = np.count_nonzero(upto < ((total + 1) // 2)[..., None], axis=-1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -60,6 +60,11 @@ COMMON_COUNTS = f"""{COMMON_TUPLES}
 SELECT {MODEL_OF.format("v", "spec_id")} AS model, {PART_OF.format("v")},
   v.shape_id, v.value, count(*) AS n
 FROM valued v GROUP BY ALL"""
+
+
+TUPLES_OF_SHAPE = f"""
+SELECT t.shape_id, count(*) FROM data.tuples t
+WHERE t.sample_id = $sample AND {IN_SLICE.format("t")} GROUP BY t.shape_id"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +141,10 @@ def model_counts(
     for total, name in zip(n_total, ("n_tuples", "n_undefined", "n_near_ties"), strict=True):
         total[place] = totals[name]
     columns = cursor.execute(COMMON_COUNTS if question.is_common else COUNTS, asked).fetchnumpy()
-    return _arranged(columns, shapes(cursor), numbers, n_total, question)
+    counts = _arranged(columns, shapes(cursor), numbers, n_total, question)
+    if counts.n_defined.any():
+        return counts
+    return replace(counts, chance=np.full(len(numbers), _chance_of_slice(cursor, asked, question)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +156,12 @@ class ShapeScale:
     paper: float
     chance: float
     paper_chance: float
+
+    def chance_of(self, question: Question) -> float:
+        """Level of chance of the indicator asked for, as it is shown."""
+        if question.indicator != "footrule":
+            return 0.0
+        return self.paper_chance if question.dmax == "paper" else self.chance
 
 
 def shapes(cursor: duckdb.DuckDBPyConnection) -> dict[int, ShapeScale]:
@@ -183,7 +197,7 @@ def _arranged(
     is_paper = is_footrule and question.dmax == "paper"
     paper = np.array([s.paper for s in of_entry])
     shown = 1 - entries[:, 1] / paper if is_paper else axis.values[axis.position]
-    chance = [(s.paper_chance if is_paper else s.chance) if is_footrule else 0 for s in of_entry]
+    chance = [scale.chance_of(question) for scale in of_entry]
     return ModelCounts(
         part_numbers,
         axis.values,
@@ -196,6 +210,17 @@ def _arranged(
         n_total[2],
         _mean_chance(shown_counts.sum(axis=1), np.array(chance, dtype=np.float64)),
     )
+
+
+def _chance_of_slice(
+    cursor: duckdb.DuckDBPyConnection, asked: dict[str, Any], question: Question
+) -> float:
+    """Level of chance where no tuple is defined: that of all the tuples of the slice."""
+    slice_only = {name: asked[name] for name in ("sample", "years", "sections")}
+    rows = cursor.execute(TUPLES_OF_SHAPE, slice_only).fetchall()
+    scales = shapes(cursor)
+    total = sum(n * scales[shape_id].chance_of(question) for shape_id, n in rows)
+    return total / max(1, sum(n for _, n in rows))
 
 
 def _mean_chance(counts: IntArray, chance: DoubleArray) -> DoubleArray:

@@ -134,15 +134,22 @@ def _chosen(
 ) -> tuple[ScoredModel, ...]:
     if labels is None:
         return scored
+    if not labels:
+        raise NotThere("no model is named", f"scored for sample {sample}: {_names(scored)}")
     by_label = {model.label: model for model in scored}
+    labels = tuple(dict.fromkeys(labels))
     missing = [label for label in labels if label not in by_label]
     if missing:
         raise NotThere(
             f"no scores of {', '.join(missing)} for sample {sample}",
-            f"scored: {', '.join(by_label)}",
+            f"scored: {_names(scored)}",
             f"run `patcache add {' '.join(missing)}`",
         )
     return tuple(by_label[label] for label in labels)
+
+
+def _names(models: tuple[ScoredModel, ...]) -> str:
+    return ", ".join(model.label for model in models)
 
 
 def _rule_words(question: Question) -> str:

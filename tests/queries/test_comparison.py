@@ -16,7 +16,7 @@ from patcache.queries.cells import cells
 from patcache.queries.leaderboard import leaderboard
 from patcache.queries.matrix import PairRow, matrix
 from patcache.queries.question import Question
-from patcache.records import Alternative, Shape
+from patcache.records import Alternative, Shape, TestName
 from patcache.store import StoreFolder
 from tests.queries.fill import STUDY, Tuples, Value, fill
 
@@ -310,6 +310,36 @@ def test_parts_with_fewer_than_three_tuples_are_too_few_and_outside_the_family(
         "b": (1.0, "too few"),
         "a": (None, "too few"),
     }
+
+
+@pytest.mark.parametrize("is_common", [False, True])
+@pytest.mark.parametrize("test", ["u", "signed-rank"])
+def test_a_slice_without_a_defined_tuple_is_shown_as_too_few(
+    tmp_path: Path, is_common: bool, test: TestName
+) -> None:
+    # With is_common each model has tuples, but no tuple is defined for both.
+    worst, best = (60 * 18, -15), (0, 15)
+    values = {"a": [worst, None] * 4, "b": [None, best] * 4} if is_common else {"a": [None] * 8}
+    tuples = Tuples([STUDY] * 8, [2010] * 8, ["A"] * 8, {"nothing": [None] * 8, **values})
+    question = Question(is_common=is_common, test=test, models=tuple(values))
+    store = fill(tmp_path / "store", tuples)
+    for row in leaderboard(store, question):
+        assert (row.mean, row.group, round(row.chance, 4)) == (None, "too few", 0.3519)
+    assert "RCI (chance 0.352)" in leaderboard(store, question).caption[0]
+    for pair in matrix(store, question):
+        assert (pair.outcome, pair.p, pair.median_difference) == ("too few", None, None)
+    assert {row.outcome for row in cells(store, question)} == {"too few"}
+    kendall = Question(is_common=is_common, indicator="concordance", models=tuple(values))
+    assert [row.chance for row in leaderboard(store, kendall)] == [0.0] * len(values)
+    paper = Question(is_common=is_common, dmax="paper", models=tuple(values))
+    assert round(leaderboard(store, paper)[0].chance, 4) == 0.3519  # 6 * 6 / 2 = 18: the same
+
+
+def test_a_model_named_twice_is_compared_once(scored: StoreFolder) -> None:
+    twice = Question(models=("strong", "weak", "strong"))
+    assert matrix(scored, twice) == matrix(scored, Question(models=("strong", "weak")))
+    with pytest.raises(NotThere, match="no model is named"):
+        matrix(scored, Question(models=()))
 
 
 def test_what_is_not_there_is_named(scored: StoreFolder, tmp_path: Path) -> None:
