@@ -65,7 +65,8 @@ def load(resolved: Resolved, context: Context) -> Embedder:
     """The object that a setting "module:attribute" or "file.py:attribute" names.
 
     A class is called without arguments first. Without a fingerprint, the digest of the source
-    file stands for the object. Errors: ModelRefused where there is no such object.
+    file and the name in it stand for the object.
+    Errors: ModelRefused where there is no such object.
     """
     target = str(resolved.settings["target"])
     fingerprint = resolved.settings["fingerprint"]
@@ -77,7 +78,8 @@ def load(resolved: Resolved, context: Context) -> Embedder:
                 "there is no source file to take the digest of",
                 "give the setting fingerprint=... and change it whenever the model changes",
             )
-        fingerprint = f"source:{file_digest(source)}"
+        # one file may hold several objects
+        fingerprint = f"source:{file_digest(source)}:{target.rpartition(':')[2]}"
     model = _attribute(target)
     model = model() if isinstance(model, type) else model
     return _embedder(model, resolved.label, {**resolved.settings, "fingerprint": fingerprint})

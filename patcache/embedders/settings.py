@@ -159,7 +159,7 @@ SETTINGS: Mapping[str, Mapping[str, Setting]] = {
     "use": {**_FINISH, **_TEXT, **_STORAGE},
     "python": {
         "target": Setting(None, str),
-        "fingerprint": Setting(None, partial(_optional, str)),  # None: of the module's source
+        "fingerprint": Setting(None, partial(_optional, str)),  # None: of its source and name
         **_FINISH,
         **_TEXT,
         **_STORAGE,

@@ -81,6 +81,18 @@ def test_a_file_names_an_object_and_its_bytes_are_the_fingerprint(tmp_path: Path
     assert kept == "mine-1"
 
 
+def test_two_objects_of_one_file_are_two_models(tmp_path: Path) -> None:
+    source = tmp_path / "pair.py"
+    source.write_text(
+        "import numpy as np\n"
+        "def ones(texts): return np.ones((len(texts), 2))\n"
+        "def lengths(texts): return np.array([[len(t), 1] for t in texts])\n"
+    )
+    ones, lengths = (opened(f"python:{source}:{name}") for name in ("ones", "lengths"))
+    assert ones.spec.spec_id != lengths.spec.spec_id
+    assert opened(f"python:{source}:ones").spec.spec_id == ones.spec.spec_id
+
+
 def test_a_module_names_an_object_and_an_absent_one_is_refused() -> None:
     embedder = opened("python:tests.embedders.test_python_objects:Lengths", normalize=False)
     assert embedder.encode(["a b"], "query").vectors.tolist() == [[3, 2, 1]]
