@@ -66,7 +66,7 @@ def write_listing(listing: Listing[Any], fmt: str, grid: Grid | None = None) -> 
 
 
 def write_rows(columns: Sequence[str], rows: Iterable[Sequence[Any]], fmt: str) -> None:
-    """Plain rows to stdout in any format, as they are."""
+    """Plain rows to stdout in any format, as they are: 2019 may be a year or a count."""
     if fmt in MACHINE_WRITERS:
         MACHINE_WRITERS[fmt](columns, rows)
         return
@@ -75,7 +75,7 @@ def write_rows(columns: Sequence[str], rows: Iterable[Sequence[Any]], fmt: str) 
         any(isinstance(row[i], (int, float, Decimal)) for row in values)
         for i in range(len(columns))
     )
-    cells = tuple(tuple(cell_text(value) for value in row) for row in values)
+    cells = tuple(tuple(cell_text(value, whole="d") for value in row) for row in values)
     click.echo(PEOPLE_WRITERS[fmt](Grid(tuple(columns), cells, is_number)))
 
 
@@ -93,18 +93,21 @@ def grid_of(listing: Listing[Any]) -> Grid:
     return Grid(headings, cells, is_number)
 
 
-def cell_text(value: Any, fmt: str = "") -> str:
-    """One value for people: numbers in their format, nothing as a dash, lists with commas."""
+def cell_text(value: Any, fmt: str = "", whole: str = ",") -> str:
+    """One value for people: numbers in their format, nothing as a dash, lists with commas.
+
+    whole: the format of whole numbers where fmt says nothing.
+    """
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return MISSING
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, Decimal):
-        return cell_text(_number(value), fmt)
+        return cell_text(_number(value), fmt, whole)
     if isinstance(value, (int, float)):
-        return format(value, fmt or ("," if isinstance(value, int) else ".4g"))
+        return format(value, fmt or (whole if isinstance(value, int) else ".4g"))
     if isinstance(value, (list, tuple)):
-        return ", ".join(cell_text(item) for item in value)
+        return ", ".join(cell_text(item, whole=whole) for item in value)
     return value.hex() if isinstance(value, bytes) else str(value)
 
 

@@ -96,6 +96,17 @@ def test_values_of_sql_are_written_as_what_they_are(capsys: pytest.CaptureFixtur
     }
 
 
+def test_whole_numbers_of_sql_are_not_grouped(capsys: pytest.CaptureFixture[str]) -> None:
+    row = (2019, Decimal("12345"), [2019, 2020], 0.123456, True)
+    for fmt, line in (
+        ("table", " 2019  12345  2019, 2020  0.1235  yes"),
+        ("md", "| 2019 | 12345 | 2019, 2020 | 0.1235 | yes |"),
+        ("latex", r"2019 & 12345 & 2019, 2020 & 0.1235 & yes \\"),
+    ):
+        write_rows(("year", "n", "years", "share", "is"), [row], fmt)
+        assert line in capsys.readouterr().out.splitlines()
+
+
 def test_control_characters_do_not_reach_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     write_rows(("text",), [("a\x1b[31mred\nb",)], "table")
     assert capsys.readouterr().out.splitlines() == [" text", " a [31mred b"]
