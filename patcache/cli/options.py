@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 import os
 import re
 from collections.abc import Callable
@@ -32,6 +33,19 @@ MODEL_SETTINGS = (
 )
 YEARS = re.compile(r"(\d{4})(?:-(\d{4}))?")
 
+
+class FiniteRange(click.FloatRange):
+    """A range of numbers: nan, which is inside every range, and inf are none."""
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        number = float(super().convert(value, param, ctx))
+        if not math.isfinite(number):
+            self.fail(f"{value!r} is not a finite number", param, ctx)
+        return number
+
+
 format_option = click.option(
     "--format",
     "fmt",
@@ -55,7 +69,7 @@ def store_option(*, create: bool) -> Callable[[Command], Command]:
         @click.option(
             "--wait",
             "wait_s",
-            type=click.FloatRange(min=0),
+            type=FiniteRange(min=0),
             default=10.0,
             show_default=True,
             help="Seconds to wait for another process that uses the store.",

@@ -7,7 +7,7 @@ from typing import Any
 
 import rich_click as click
 
-from patcache.cli.options import Command, slice_options
+from patcache.cli.options import Command, FiniteRange, slice_options
 from patcache.records import CORRECTIONS, INDICATORS, TESTS
 
 NAMES = (
@@ -38,7 +38,7 @@ OPTIONS = (
     ),
     click.option(
         "--alpha",
-        type=click.FloatRange(0, 1, min_open=True, max_open=True),
+        type=FiniteRange(0, 1, min_open=True, max_open=True),
         default=0.05,
         show_default=True,
         help="A corrected p below this is a win.",
@@ -55,7 +55,7 @@ OPTIONS = (
     ),
     click.option(
         "--tie-tolerance",
-        type=click.FloatRange(min=0),
+        type=FiniteRange(min=0),
         default=1e-6,
         show_default=True,
         help="The scoring to compare by, as given to `patcache score`.",

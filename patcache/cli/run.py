@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import rich_click as click
 
-from patcache.cli.options import format_option, runtime_options, store_here
+from patcache.cli.options import FiniteRange, format_option, runtime_options, store_here
 from patcache.cli.output import say, say_lines
 from patcache.cli.progress import bar
 
@@ -31,7 +31,7 @@ EXIT_SOME_REFUSED = 5
     help="Folder of the store  [default: as the file says, else PATCACHE_STORE, else this folder "
     "if it is a store, else a folder beside the file, with its name].",
 )
-@click.option("--wait", "wait_s", type=click.FloatRange(min=0), default=10.0, show_default=True)
+@click.option("--wait", "wait_s", type=FiniteRange(min=0), default=10.0, show_default=True)
 @runtime_options
 @format_option
 def run(study: Path, store_path: Path | None, wait_s: float, runtime: Runtime, fmt: str) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import rich_click as click
 
-from patcache.cli.options import store_option
+from patcache.cli.options import FiniteRange, store_option
 from patcache.cli.output import say
 from patcache.cli.progress import bar
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 @click.option("--sample", "samples", multiple=True, metavar="NAME", help="[default: all samples]")
 @click.option(
     "--tie-tolerance",
-    type=click.FloatRange(min=0),
+    type=FiniteRange(min=0),
     default=1e-6,
     show_default=True,
     help="Similarities whose gap is at most this are tied.",

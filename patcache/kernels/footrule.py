@@ -95,7 +95,10 @@ def tie_blocks(
     that is smaller) are too far from the default tolerance to be decided the other way.
 
     Shapes: similarities (T, m), finite -> low (T, m), high (T, m), is_near_tie (T,).
+    Errors: ValueError for a tolerance below 0, by which not even equal similarities would tie.
     """
+    if not tie_tolerance >= 0:
+        raise ValueError(f"a tie tolerance of {tie_tolerance} is not 0 or more")
     n_candidates = similarities.shape[1]
     order = np.argsort(similarities, axis=1)
     ascending = np.take_along_axis(similarities, order, axis=1).astype(np.float64)

@@ -220,7 +220,7 @@ def _chance_of_slice(
     rows = cursor.execute(TUPLES_OF_SHAPE, slice_only).fetchall()
     scales = shapes(cursor)
     total = sum(n * scales[shape_id].chance_of(question) for shape_id, n in rows)
-    return total / max(1, sum(n for _, n in rows))
+    return float(total / max(1, sum(n for _, n in rows)))
 
 
 def _mean_chance(counts: IntArray, chance: DoubleArray) -> DoubleArray:

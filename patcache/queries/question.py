@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -67,8 +66,7 @@ class Question:
                 raise ValueError(f"{value!r} is none of {', '.join(choices)}")
         if not 0 < self.alpha < 1:
             raise ValueError(f"alpha {self.alpha} is not between 0 and 1")
-        if not (math.isfinite(self.tie_tolerance) and self.tie_tolerance >= 0):
-            raise ValueError(f"a tie tolerance of {self.tie_tolerance} is not 0 or more")
+        scoring_id(self.tie_tolerance)  # refuses what is none
 
     @property
     def scoring_id(self) -> str:

@@ -93,8 +93,9 @@ def score(
 
     Goes on where an earlier run stopped; does nothing where all is done. A pair whose texts have
     no vectors yet is reported, and refused where the model was asked for by name.
-    Errors: NotThere, VectorsDamaged.
+    Errors: NotThere, VectorsDamaged; ValueError for a tolerance that is not 0 or more.
     """
+    rule = scoring_id(tie_tolerance)
     with store.read() as cursor:
         sizes = sample_sizes(cursor, samples)
         wanted = specs(cursor) if models is None else [labelled_spec(cursor, m) for m in models]
@@ -108,7 +109,8 @@ def score(
     for size, spec in pairs:
         done = sum(report.n_tuples for report in reports)
         advance = _shifted(progress, done, total)
-        reports.append(_score_pair(store, size, spec, tie_tolerance, advance))
+        scored = Scored(size.sample_id, spec.spec_id, rule)
+        reports.append(_score_pair(store, size, spec, scored, tie_tolerance, advance))
     _refuse_unready(reports, is_named=models is not None)
     return reports
 
@@ -117,11 +119,11 @@ def _score_pair(
     store: StoreFolder,
     size: SampleSize,
     spec: Spec,
+    scored: Scored,
     tie_tolerance: float,
     progress: Progress,
 ) -> ScoreReport:
     start = time.perf_counter()
-    scored = Scored(size.sample_id, spec.spec_id, scoring_id(tie_tolerance))
     with store.read() as cursor:
         is_done = n_scored(cursor, scored) == size.n_tuples
     n_new = 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -153,8 +154,13 @@ def refuse_removed(cursor: duckdb.DuckDBPyConnection, size: SampleSize) -> None:
 
 
 def scoring_id(tie_tolerance: float) -> str:
-    """The id of the rule that turns similarities into distances."""
-    return settings_digest({"rule": RULE_VERSION, "tie_tolerance": tie_tolerance})
+    """The id of the rule that turns similarities into distances; 0, 0.0 and -0.0 are one.
+
+    Errors: ValueError for a tolerance that is not 0 or more.
+    """
+    if not (math.isfinite(tie_tolerance) and tie_tolerance >= 0):
+        raise ValueError(f"a tie tolerance of {tie_tolerance} is not 0 or more")
+    return settings_digest({"rule": RULE_VERSION, "tie_tolerance": float(tie_tolerance) + 0.0})
 
 
 def add_scoring(cursor: duckdb.DuckDBPyConnection, tie_tolerance: float) -> str:

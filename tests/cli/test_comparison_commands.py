@@ -140,6 +140,8 @@ def test_kendall_and_the_paper_maximum_are_said(path: Path) -> None:
         (("cells", "--years", "1990"), 3, "no tuples in this slice"),
         (("leaderboard", "--test", "t"), 2, "'t' is not one of"),
         (("leaderboard", "--alpha", "2"), 2, "--alpha"),
+        (("matrix", "--tie-tolerance", "nan"), 2, "'nan' is not a finite number"),
+        (("matrix", "--wait", "inf"), 2, "'inf' is not a finite number"),
     ],
 )
 def test_exit_codes_say_what_happened(

@@ -105,6 +105,7 @@ def test_rm_sample_keeps_the_vectors(store: StoreFolder) -> None:
     [
         (["add", "nonsense"], 1, "unknown model 'nonsense'"),
         (["score", "nothing"], 3, "no model 'nothing'"),
+        (["score", "--tie-tolerance", "nan"], 2, "'nan' is not a finite number"),
         (["embed", "random", "--sample", "none"], 3, "no sample 'none'"),
         (["rm", "spec", "nothing", "--yes"], 3, "no model 'nothing'"),
         (["rm", "sample", "nothing", "--yes"], 3, "no sample 'nothing'"),

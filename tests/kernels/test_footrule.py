@@ -164,6 +164,12 @@ def test_a_similarity_that_is_no_number_leaves_the_tuple_undefined(bad: float) -
     assert not found.is_near_tie.any()
 
 
+def test_a_tolerance_below_zero_is_refused() -> None:
+    for tolerance in (-1e-9, float("nan")):
+        with pytest.raises(ValueError, match="not 0 or more"):
+            score(np.zeros((1, 2)), Shape((1, 2)), tolerance)
+
+
 def test_the_order_of_candidates_inside_a_level_and_of_tuples_changes_nothing() -> None:
     rng = np.random.default_rng(2)
     shape = Shape((1, 1, 1, 2, 2, 3))

@@ -356,6 +356,16 @@ def test_another_tolerance_is_another_scoring(store: StoreFolder) -> None:
     assert found == [(1e-6, 80), (0.5, 80)]
 
 
+def test_equal_tolerances_are_one_scoring_and_none_is_below_zero(store: StoreFolder) -> None:
+    random_study(store)
+    add(store, LetterEmbedder())
+    assert [score(store, tie_tolerance=t)[0].n_scored for t in (0, 0.0, -0.0)] == [80, 0, 0]
+    for wrong in (-1e-9, math.nan, math.inf):
+        with pytest.raises(ValueError, match="not 0 or more"):
+            score(store, tie_tolerance=wrong)
+    assert fetch(store, "SELECT tie_tolerance FROM data.scorings ORDER BY 1") == [(0,), (1e-6,)]
+
+
 def test_two_runs_at_once_write_no_row_twice(
     store: StoreFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
