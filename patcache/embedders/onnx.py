@@ -113,13 +113,15 @@ def load(resolved: Resolved, context: Context) -> OnnxEmbedder:
     facts = read_facts(folder, settings, label)
     tokenizer = open_tokenizer(folder / "tokenizer.json", facts.max_tokens)
     session = open_session(graph, context.runtime, label)
-    network = Network(session, _output(session, settings["output"], label), facts.pooling)
+    output = _output(session, settings["output"], label)
+    network = Network(session, output, facts.pooling)
     probe = tokenizer.encode(PROBE)
     width = len(network.pooled(probe.ids, probe.type_ids))
     found = read_graph(graph)
     identity = {
         "embedder": "onnx",
         "engine": {"name": "onnx", "arithmetic": found.arithmetic, "graph": found.digest},
+        "output": output,
         "tokenizer": tokenizer_digest(folder, probe.ids),
         **identity_of(facts, settings),
     }

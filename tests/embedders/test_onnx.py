@@ -126,6 +126,22 @@ def test_a_graph_that_wants_more_or_gives_no_tokens_is_refused(
         opened(tmp_path / "pooled.onnx", tokenizer=str(bert[0]))
 
 
+def test_two_outputs_of_one_graph_are_two_models(bert: tuple[Path, Export], tmp_path: Path) -> None:
+    path = graph(tmp_path / "two.onnx", ["input_ids"], rank=3)
+    model = onnx.load(path)
+    model.graph.node.append(onnx.helper.make_node("Mul", ["out", "out"], ["square"]))
+    model.graph.output.append(model.graph.output[0])
+    model.graph.output[1].name = "square"
+    onnx.save(model, path)
+    out, square = (
+        opened(path, tokenizer=str(bert[0]), output=name, normalize=False)
+        for name in ("out", "square")
+    )
+    assert out.spec.spec_id != square.spec.spec_id
+    wanted, found = (model.encode(["a"], "query").vectors for model in (out, square))
+    assert not np.array_equal(found, wanted)
+
+
 def test_arithmetic_and_digest_are_read_without_the_onnx_package(tmp_path: Path) -> None:
     path = graph(tmp_path / "a.onnx", ["input_ids"], rank=3)
     assert read_graph(path).arithmetic == "fp32"
