@@ -68,5 +68,6 @@ def drop_spec(store: StoreFolder, label: str) -> None:
         with store.write() as cursor:
             remove_spec(cursor, spec.spec_id)
         aside = folder.with_name(f"{folder.name}.removed")
+        shutil.rmtree(aside, ignore_errors=True)  # of a removal that was killed
         folder.rename(aside)
     shutil.rmtree(aside)

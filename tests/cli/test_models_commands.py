@@ -90,6 +90,17 @@ def test_rm_shows_what_goes_and_asks(store: StoreFolder) -> None:
     assert "119 texts encoded" in again.stderr
 
 
+def test_a_model_goes_although_an_earlier_removal_was_killed(store: StoreFolder) -> None:
+    random_study(store)
+    patcache(store, "add", "random")
+    (folder,) = store.vectors_path.iterdir()
+    left = folder.with_name(f"{folder.name}.removed")
+    left.mkdir()
+    (left / "vectors.npy").write_bytes(b"half gone")
+    assert patcache(store, "rm", "spec", "random", "--yes").exit_code == 0
+    assert list(store.vectors_path.iterdir()) == []
+
+
 def test_rm_sample_keeps_the_vectors(store: StoreFolder) -> None:
     random_study(store)
     patcache(store, "add", "random")
