@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from patcache.embedders.flat import nested_settings
+from patcache.embedders.presets import PYTHON_PREFIX
+from patcache.embedders.settings import POOLINGS
 from patcache.errors import PatcacheError, StudyInvalid
 from patcache.importers.base import ImportOptions
 from patcache.queries.question import Question
@@ -40,6 +42,7 @@ COMPARE_KEYS = {
     "correction": "correction",
     "common": "is_common",
 }
+PATH_SETTINGS = frozenset({"model", "tokenizer"})
 NO_SETTINGS = ("name", "label")  # of a [[model]], all else is a setting
 
 
@@ -146,13 +149,27 @@ def _variants(table: Mapping[str, Any], folder: Path) -> list[ModelRequest]:
         chosen = dict(zip(varied, values, strict=True))
         suffix = "".join(f"@{value}" for value in values)
         each = f"{label}{suffix}" if label else None
-        requests.append(ModelRequest(name, each, nested_settings({**settings, **chosen})))
+        asked = nested_settings({**settings, **chosen})
+        for key in PATH_SETTINGS & asked.keys():
+            asked[key] = _placed(str(asked[key]), folder)
+        requests.append(ModelRequest(name, each, asked))
     return requests
 
 
 def _model_name(name: str, folder: Path) -> str:
-    """A model's name; a path of the file's folder where there is one."""
-    return str(folder / name) if "/" in name and (folder / name).exists() else name
+    """A model's name; one that is a path, perhaps with a pooling or an object, in the folder."""
+    if name.startswith(PYTHON_PREFIX):
+        path, colon, rest = name.removeprefix(PYTHON_PREFIX).rpartition(":")
+        return f"{PYTHON_PREFIX}{_placed(path, folder)}{colon}{rest}"
+    path, at, pooling = name.rpartition("@")
+    if at and "/" in path and pooling in POOLINGS:
+        return f"{_placed(path, folder)}@{pooling}"
+    return _placed(name, folder) if "/" in name else name
+
+
+def _placed(path: str, folder: Path) -> str:
+    """A path relative to the folder where something is there, else what was given."""
+    return str(folder / path) if (folder / path).exists() else path
 
 
 def _question(document: Mapping[str, Any]) -> Question:

@@ -82,6 +82,28 @@ def test_everything_a_file_may_say(tmp_path: Path) -> None:
     assert (question.years, question.sections) == ((2010, 2011, 2012), ("G", "H"))
 
 
+def test_paths_of_models_are_relative_to_the_file(tmp_path: Path) -> None:
+    (tmp_path / "encoder").mkdir()
+    for name in ("mine.py", "graph.onnx"):
+        (tmp_path / name).touch()
+    names = {
+        "./encoder": str(tmp_path / "encoder"),
+        "./encoder@cls": f"{tmp_path / 'encoder'}@cls",
+        "python:mine.py:Model": f"python:{tmp_path / 'mine.py'}:Model",
+        "python:some.module:Model": "python:some.module:Model",
+        "owner/name": "owner/name",
+        "encoder": "encoder",  # a preset or stored label first; a path has a slash
+    }
+    corpus = 'corpus = "a.csv"\n'
+    tables = "".join(f'[[model]]\nname = "{name}"\n' for name in names)
+    assert [model.name for model in study(tmp_path, corpus + tables).models] == [*names.values()]
+    settings = '[[model]]\nname = "minilm-onnx"\nmodel = "graph.onnx"\ntokenizer = "encoder"\n'
+    assert study(tmp_path, corpus + settings).models[0].settings == {
+        "model": str(tmp_path / "graph.onnx"),
+        "tokenizer": str(tmp_path / "encoder"),
+    }
+
+
 def test_a_corpus_may_be_a_table(tmp_path: Path) -> None:
     found = study(
         tmp_path,
