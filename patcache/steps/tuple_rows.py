@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from patcache.records import IntArray
 
 NEEDED = ("target", "candidate", "level")
+OPTIONAL = ("tuple_id", "gold_position")
+WHOLE = re.compile(r"[0-9]{1,10}")
 LARGEST_LEVEL = 255
 LARGEST_ID = 2**31 - 1
 
@@ -41,13 +44,11 @@ class TupleRows:
 def tuple_rows(table: pa.Table, source: str) -> TupleRows:
     """The rows of a table, checked by themselves.
 
-    Errors: SampleRefused for a missing column, an empty value, a level that is no whole number
-    from 0 to 255, a candidate that is its target or occurs twice, a tuple with two targets or
-    one level.
+    Errors: SampleRefused for a missing column, one that is there twice or holds neither text nor
+    numbers, an empty value, a level that is no whole number from 0 to 255, a candidate that is
+    its target or occurs twice, a tuple with two targets or one level.
     """
-    import pyarrow as pa
-
-    names = {name.strip().lower(): name for name in table.column_names}
+    names = [name.strip().lower() for name in table.column_names]
     absent = [name for name in NEEDED if name not in names]
     if absent or not table.num_rows:
         raise SampleRefused(
@@ -59,9 +60,7 @@ def tuple_rows(table: pa.Table, source: str) -> TupleRows:
             "has several tuples",
         )
     columns = {
-        key: table[name].combine_chunks().cast(pa.string())
-        for key, name in names.items()
-        if key in (*NEEDED, "tuple_id", "gold_position")
+        name: _text_column(table, names, name) for name in (*NEEDED, *OPTIONAL) if name in names
     }
     for name, column in columns.items():
         _refuse_rows(name, _empty(column), "is empty")
@@ -104,12 +103,31 @@ def tuple_sets_of(
     return found
 
 
+def _text_column(table: pa.Table, names: list[str], name: str) -> pa.Array:
+    """The column of a name as text. Errors: SampleRefused."""
+    import pyarrow as pa
+
+    if names.count(name) > 1:
+        raise SampleRefused(
+            f"there are {names.count(name)} columns {name}",
+            f"the columns are {', '.join(table.column_names)}",
+            "leave one of them in the file",
+        )
+    column = table.column(names.index(name)).combine_chunks()
+    try:
+        return column.cast(pa.string())
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        raise SampleRefused(
+            f"the column {name} cannot be read", f"it holds {column.type}, not text or numbers"
+        ) from error
+
+
 def _tuple_ids(given: pa.Array | None, targets: pa.Array) -> IntArray:
     """Whole numbers stay as they are; other names, or targets, count in order of appearance."""
     names = targets if given is None else given
     if given is not None:
         texts = given.to_pylist()
-        if all(text.isascii() and text.isdigit() and int(text) <= LARGEST_ID for text in texts):
+        if all(WHOLE.fullmatch(text) and int(text) <= LARGEST_ID for text in texts):
             return np.array(texts, dtype=np.int64)
     return np.asarray(names.dictionary_encode().indices, dtype=np.int64)
 
@@ -138,7 +156,7 @@ def _check(rows: TupleRows) -> None:
 
 def _whole_numbers(column: pa.Array, name: str, largest: int) -> IntArray:
     numbers = np.array([_number(text) for text in column.to_pylist()])
-    wrong = ~((numbers >= 0) & (numbers <= largest) & (numbers % 1 == 0))
+    wrong = ~((numbers >= 0) & (numbers <= largest) & (numbers == np.floor(numbers)))
     _refuse_rows(name, wrong, f"is no whole number from 0 to {largest}")
     return numbers.astype(np.int64)
 

@@ -118,7 +118,12 @@ def test_patents_that_are_not_there_are_counted_and_named(
         (["target,candidate,level", "a,b,1.5", "a,c,2"], "whole number from 0 to 255: row 1"),
         (["target,candidate,level", "a,b,-1", "a,c,300"], "whole number from 0 to 255: row 1, 2"),
         (["target,candidate,level", "a,b,high", "a,c,2"], "whole number from 0 to 255: row 1"),
+        (["target,candidate,level", "a,b,inf", "a,c,nan"], "whole number from 0 to 255: row 1, 2"),
         (["target,candidate,level", "a,,1", "a,c,2"], "candidate is empty: row 1"),
+        (
+            ["target,candidate,level,Level", "a,b,1,2", "a,c,2,1"],
+            "are target, candidate, level, Lev",
+        ),
         (
             ["tuple_id,target,candidate,level", "1,a,b,1", "1,c,d,2"],
             "differs inside its tuple: row 2",
@@ -135,6 +140,20 @@ def test_rows_that_make_no_tuples_are_refused_with_their_numbers(
         import_sample(store, "x", text_file(tmp_path / "x.csv", *lines))
     assert why in refused.value.why
     assert query(store, "SELECT count(*) FROM samples WHERE sample = ?", "x") == [(0,)]
+
+
+def test_columns_that_hold_no_text_are_refused(store: StoreFolder, tmp_path: Path) -> None:
+    path = text_file(tmp_path / "x.jsonl", '{"target": "a", "candidate": "b", "level": {"of": 1}}')
+    with pytest.raises(SampleRefused, match="level cannot be read"):
+        import_sample(store, "x", path)
+
+
+def test_a_tuple_id_of_any_length_is_a_name(store: StoreFolder, tmp_path: Path) -> None:
+    add_patents(store, PATENTS)
+    target, *others = (f'"{patent.number}"' for patent in PATENTS[:3])
+    rows = (f"{target},{other},{level},{'9' * 5000}" for level, other in enumerate(others))
+    path = text_file(tmp_path / "x.csv", "target,candidate,level,tuple_id", *rows)
+    assert import_sample(store, "x", path).n_tuples == 1
 
 
 def test_files_of_no_format_and_damaged_files_are_named(store: StoreFolder, tmp_path: Path) -> None:
