@@ -96,9 +96,7 @@ WITH paired AS (
     JOIN data.tuples t USING (sample_id, tuple_id)
     WHERE a.sample_id = ? AND a.spec_id = ? AND a.scoring_id = ? AND b.spec_id <> a.spec_id
     AND a.footrule IS NOT NULL AND b.footrule IS NOT NULL
-    AND b.spec_id IN (
-        SELECT spec_id FROM data.scores
-        WHERE sample_id = ? AND scoring_id = ? AND n_tuples = ?))
+    AND b.spec_id IN (SELECT spec_id FROM data.scores WHERE sample_id = ? AND scoring_id = ?))
 SELECT sample_id, least(mine, other), greatest(mine, other), scoring_id,
        indicator, year, section, shape_id,
        if(mine < other, difference, -difference) AS signed, count(*)
@@ -228,7 +226,7 @@ def finish_scores(cursor: duckdb.DuckDBPyConnection, scored: Scored) -> None:
     n_tuples = int(row[0]) if row else 0
     cursor.execute(ADD_TOTALS, scored.key)
     cursor.execute(ADD_COUNTS, scored.key)
-    cursor.execute(ADD_DIFFERENCES, [*scored.key, sample_id, rule, n_tuples])
+    cursor.execute(ADD_DIFFERENCES, [*scored.key, sample_id, rule])
     cursor.execute(ADD_SCORES, [*scored.key, n_tuples])
 
 

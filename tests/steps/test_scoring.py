@@ -181,6 +181,20 @@ def test_differences_are_kept_once_for_each_pair_of_specs(store: StoreFolder) ->
     assert len({row[5] for row in kept}) > 3
 
 
+def test_a_model_scored_before_a_sample_grew_is_paired_on_the_tuples_of_both(
+    store: StoreFolder,
+) -> None:
+    random_study(store)
+    add(store, LetterEmbedder())
+    add_tuples(store, "main", [tuple(range(7))], levels=range(1, 7), first_id=80)
+    embed(store, ModelRequest("reversed"), embedder=Reversed("reversed", direction="up"))
+    counted = "SELECT sum(n) FROM data.difference_counts WHERE indicator = 'footrule'"
+    for models, n_pairs in ((["reversed"], 80), (["letters"], 81)):
+        embed(store, ModelRequest("letters"), embedder=LetterEmbedder())
+        assert [report.n_tuples for report in score(store, models=models)] == [81]
+        assert fetch(store, counted) == [(n_pairs,)]
+
+
 def test_a_second_run_does_nothing(store: StoreFolder, monkeypatch: pytest.MonkeyPatch) -> None:
     random_study(store)
     first = add(store, LetterEmbedder())
