@@ -69,6 +69,7 @@ def load(resolved: Resolved, context: Context) -> Embedder:
     Errors: ModelRefused where there is no such object.
     """
     target = str(resolved.settings["target"])
+    model = _attribute(target)
     fingerprint = resolved.settings["fingerprint"]
     if fingerprint is None:
         source = source_of(target)
@@ -80,7 +81,6 @@ def load(resolved: Resolved, context: Context) -> Embedder:
             )
         # one file may hold several objects
         fingerprint = f"source:{file_digest(source)}:{target.rpartition(':')[2]}"
-    model = _attribute(target)
     model = model() if isinstance(model, type) else model
     return _embedder(model, resolved.label, {**resolved.settings, "fingerprint": fingerprint})
 
@@ -129,7 +129,7 @@ def _attribute(target: str) -> Any:
         raise ModelRefused(
             f"there is no {target}",
             str(error),
-            "write python:module:attribute, or python:file.py:attribute",
+            "write python:file.py:attribute, or python:module:attribute of an installed module",
         ) from error
 
 

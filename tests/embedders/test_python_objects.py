@@ -96,7 +96,7 @@ def test_two_objects_of_one_file_are_two_models(tmp_path: Path) -> None:
 def test_a_module_names_an_object_and_an_absent_one_is_refused() -> None:
     embedder = opened("python:tests.embedders.test_python_objects:Lengths", normalize=False)
     assert embedder.encode(["a b"], "query").vectors.tolist() == [[3, 2, 1]]
-    with pytest.raises(ModelRefused, match="nosuch"):
+    with pytest.raises(ModelRefused, match="No module named 'nosuch'"):
         opened("python:nosuch.module:thing")
     with pytest.raises(ModelRefused, match="there is no"):
         opened("python:tests.embedders.test_python_objects:Missing")
