@@ -27,7 +27,12 @@ from patcache.errors import ImportRefused
 STDIN = "-"
 CHUNK_BYTES = 1 << 20
 HEAD_BYTES = 1 << 14
-COMPRESSIONS = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
+COMPRESSIONS = {
+    b"\x1f\x8b": "gzip",
+    b"\x28\xb5\x2f\xfd": "zstd",
+    # a frame to skip, with which the parallel pzstd begins
+    **{bytes([first]) + b"\x2a\x4d\x18": "zstd" for first in range(0x50, 0x60)},
+}
 COMPRESSED_SUFFIXES = (".gz", ".zst", ".zstd")
 BYTE_ORDER_MARKS = (  # the longer ones first: UTF-32 begins like UTF-16
     (codecs.BOM_UTF8, "utf-8-sig"),

@@ -213,6 +213,17 @@ def test_a_json_array_is_read_too(store: StoreFolder, tmp_path: Path) -> None:
     assert import_one(store, tmp_path / "a.json").counts.n_added == 3
 
 
+def test_a_compressed_file_may_have_several_parts(store: StoreFolder, tmp_path: Path) -> None:
+    text = Path(write_csv(tmp_path / "a.csv", [patent(f"P{i}") for i in range(40)])).read_bytes()
+    half = text.index(b"P20")  # not at the end of a line: the parts are one text
+    skipped = b"\x50\x2a\x4d\x18\x04\x00\x00\x00abcd"  # as pzstd puts before each part
+    zstd = [pa.compress(part, codec="zstd", asbytes=True) for part in (text[:half], text[half:])]
+    (tmp_path / "b.csv.zst").write_bytes(skipped + zstd[0] + skipped + zstd[1])
+    (tmp_path / "c.csv.gz").write_bytes(gzip.compress(text[:half]) + gzip.compress(text[half:]))
+    assert import_one(store, tmp_path / "b.csv.zst").counts.n_added == 40
+    assert import_one(store, tmp_path / "c.csv.gz").counts.n_unchanged == 40
+
+
 @pytest.mark.parametrize("compression", ["gzip", "zstd"])
 @pytest.mark.parametrize("suffix", ["csv", "tsv", "jsonl", "parquet"])
 def test_compressed_files_are_known_by_their_bytes(
