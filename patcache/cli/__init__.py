@@ -7,7 +7,7 @@ from typing import Any
 
 import rich_click as click
 
-from patcache.cli.output import say
+from patcache.cli.output import say, use_utf8
 from patcache.errors import PatcacheError
 from patcache.version import __version__
 
@@ -74,4 +74,5 @@ def cli() -> None:
 
 def main() -> None:
     """The console script."""
+    use_utf8()
     cli(prog_name="patcache")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import dataclasses
+import io
 import json
 import math
 import sys
@@ -37,6 +38,17 @@ class Grid:
     headings: tuple[str, ...]
     cells: tuple[tuple[str, ...], ...]
     is_number: tuple[bool, ...]
+
+
+def use_utf8() -> None:
+    """Makes files and pipes UTF-8 whatever the locale; a terminal that lacks a sign shows ?."""
+    for stream in (sys.stdout, sys.stderr):
+        if not isinstance(stream, io.TextIOWrapper):
+            continue
+        if stream.isatty():
+            stream.reconfigure(errors="replace")
+        else:
+            stream.reconfigure(encoding="utf-8")
 
 
 def say(text: str) -> None:

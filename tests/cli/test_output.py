@@ -5,12 +5,13 @@ from __future__ import annotations
 import csv
 import io
 import json
+import sys
 from dataclasses import dataclass
 from decimal import Decimal
 
 import pytest
 
-from patcache.cli.output import write_listing, write_rows
+from patcache.cli.output import use_utf8, write_listing, write_rows
 from patcache.listing import Listing, column
 
 
@@ -110,6 +111,15 @@ def test_whole_numbers_of_sql_are_not_grouped(capsys: pytest.CaptureFixture[str]
 def test_control_characters_do_not_reach_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     write_rows(("text",), [("a\x1b[31mred\nb",)], "table")
     assert capsys.readouterr().out.splitlines() == [" text", " a [31mred b"]
+
+
+def test_a_file_is_utf8_whatever_the_locale(monkeypatch: pytest.MonkeyPatch) -> None:
+    raw = io.BytesIO()  # as standard output into a file is on Windows
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(raw, encoding="cp1252"))
+    use_utf8()
+    write_rows(("text",), [("梨 ●",)], "csv")
+    sys.stdout.flush()
+    assert raw.getvalue() == "text\n梨 ●\n".encode()
 
 
 def test_an_empty_result_is_its_headings(capsys: pytest.CaptureFixture[str]) -> None:
