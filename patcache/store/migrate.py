@@ -73,6 +73,8 @@ def check_version(cursor: duckdb.DuckDBPyConnection, path: Path) -> bool:
 def migrate(store: StoreFolder) -> None:
     """Brings a store to this program's schema; an older one is copied beside itself first."""
     if store.database_path.exists():
+        with store.write():
+            pass  # leaving puts into the file what a killed process left in its log
         shutil.copy2(store.database_path, store.database_path.with_suffix(".duckdb.before"))
     for migration in migrations():
         with store.write() as cursor:

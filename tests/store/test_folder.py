@@ -112,6 +112,25 @@ def test_an_older_store_is_migrated_with_its_rows_after_a_copy(tmp_path: Path) -
     assert (tmp_path / "patcache.duckdb.before").exists()
 
 
+KILLED_BEFORE_CHECKPOINT = """
+import os, sys, duckdb
+connection = duckdb.connect(sys.argv[1])
+connection.execute("CREATE TABLE schema_migrations"
+    " (version INTEGER, name VARCHAR, sha256 VARCHAR, applied_at TIMESTAMPTZ)")
+os.kill(os.getpid(), 9)
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no SIGKILL on Windows")
+def test_the_copy_holds_what_a_killed_process_left_in_its_log(tmp_path: Path) -> None:
+    path = tmp_path / "patcache.duckdb"
+    subprocess.run([sys.executable, "-c", KILLED_BEFORE_CHECKPOINT, str(path)], check=False)
+    assert path.with_name("patcache.duckdb.wal").exists()
+    StoreFolder(tmp_path)
+    with duckdb.connect(path.with_suffix(".duckdb.before"), read_only=True) as connection:
+        assert connection.execute("SELECT count(*) FROM schema_migrations").fetchall() == [(0,)]
+
+
 def test_a_store_deleted_while_open_says_so(store: StoreFolder) -> None:
     store.database_path.unlink()
     with pytest.raises(NotThere, match="is gone"):
