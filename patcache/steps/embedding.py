@@ -24,6 +24,7 @@ from patcache.store.specs import (
     find_spec,
     forget_encodings,
     is_embedded,
+    is_record_of,
     mark_embedded,
     n_encoded,
     refuse_taken_label,
@@ -33,6 +34,7 @@ from patcache.vectors.journal import Block, Run
 from patcache.vectors.rows import AnyRows, open_rows
 
 if TYPE_CHECKING:
+    import duckdb
     from numpy.typing import NDArray
 
     from patcache.records import BoolArray, IntArray
@@ -190,7 +192,7 @@ def _done_spec(store: StoreFolder, rows: AnyRows, scopes: Sequence[Scope]) -> Sp
     """The stored spec where, by the store's notes, nothing can be missing; no text is read."""
     spec_id = rows.spec.spec_id
     with store.read() as cursor:
-        is_done = n_encoded(cursor, spec_id) <= rows.n_rows and all(
+        is_done = _is_recorded(cursor, rows) and all(
             is_embedded(cursor, spec_id, scope.sample_id, scope.n_tuples, rows.n_rows)
             for scope in scopes
         )
@@ -198,11 +200,9 @@ def _done_spec(store: StoreFolder, rows: AnyRows, scopes: Sequence[Scope]) -> Sp
 
 
 def _begin(store: StoreFolder, model: Model, rows: AnyRows) -> None:
-    """Makes the spec known; forgets what was noted of vectors that somebody deleted since."""
+    """Makes the spec known."""
     with store.write() as cursor:
         add_spec(cursor, rows.spec, model.source, model.key)
-        if n_encoded(cursor, rows.spec.spec_id) > rows.n_rows:
-            forget_encodings(cursor, rows.spec.spec_id)
 
 
 def _finish(store: StoreFolder, model: Model, rows: AnyRows, scopes: Sequence[Scope]) -> Spec:
@@ -218,11 +218,21 @@ def _finish(store: StoreFolder, model: Model, rows: AnyRows, scopes: Sequence[Sc
 
 
 def _record(store: StoreFolder, rows: AnyRows) -> None:
-    """Catches data.encodings up with the journal, what a killed run finished included."""
+    """Catches data.encodings up with the journal, what a killed run finished included.
+
+    What was noted of other vectors is forgotten.
+    """
     with store.write() as cursor:
+        if not _is_recorded(cursor, rows):
+            forget_encodings(cursor, rows.spec.spec_id)
         recorded = n_encoded(cursor, rows.spec.spec_id)
         new = [block for block in rows.blocks if block.start >= recorded]
         add_encodings(cursor, rows.spec.spec_id, _runs(new))
+
+
+def _is_recorded(cursor: duckdb.DuckDBPyConnection, rows: AnyRows) -> bool:
+    started_at = rows.blocks[0].run.started_at if rows.blocks else None
+    return is_record_of(cursor, rows.spec.spec_id, rows.n_rows, started_at)
 
 
 def _runs(blocks: Sequence[Block]) -> list[Encoding]:

@@ -25,6 +25,9 @@ SOURCE = "SELECT kind, label, settings, is_fitted FROM data.sources WHERE spec_i
 FORGET_SOURCE = "DELETE FROM data.sources WHERE spec_id = ?"
 ADD_SOURCE = "INSERT INTO data.sources VALUES (?, ?, ?, ?, ?)"
 ENCODED = "SELECT coalesce(sum(n_texts), 0)::BIGINT FROM data.encodings WHERE spec_id = ?"
+IS_RECORDED = """
+SELECT coalesce(sum(n_texts), 0) <= ? AND coalesce(min(started_at) = ?::TIMESTAMPTZ, count(*) = 0)
+FROM data.encodings WHERE spec_id = ?"""
 FORGET_ENCODINGS = "DELETE FROM data.encodings WHERE spec_id = ?"
 ADD_ENCODING = "INSERT INTO data.encodings VALUES (?, ?::TIMESTAMPTZ, ?, ?, ?, ?, ?)"
 EMBEDDED = """
@@ -159,6 +162,17 @@ def n_encoded(cursor: duckdb.DuckDBPyConnection, spec_id: str) -> int:
     """Texts that the recorded runs of a spec account for."""
     row = cursor.execute(ENCODED, [spec_id]).fetchone()
     return int(row[0]) if row else 0
+
+
+def is_record_of(
+    cursor: duckdb.DuckDBPyConnection, spec_id: str, n_rows: int, started_at: str | None
+) -> bool:
+    """Whether the recorded runs can be those of vectors with so many rows, begun at that time.
+
+    Not where somebody deleted the vectors since, or put those of another store in their place.
+    """
+    rows = cursor.execute(IS_RECORDED, [n_rows, started_at, spec_id]).fetchall()
+    return bool(rows[0][0])
 
 
 def forget_encodings(cursor: duckdb.DuckDBPyConnection, spec_id: str) -> None:

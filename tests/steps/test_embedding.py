@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import shutil
 import subprocess
 import sys
 import time
@@ -18,6 +19,7 @@ from patcache.hashing import text_keys
 from patcache.records import ModelRequest
 from patcache.steps import embedding, needed
 from patcache.steps.embedding import EmbedReport, embed
+from patcache.steps.scoring import score
 from patcache.store import StoreFolder
 from patcache.vectors.rows import open_rows, verify_rows
 from tests.steps.study_by_hand import (
@@ -208,13 +210,28 @@ def test_a_folder_copied_from_another_store_is_used_without_encoding(
 
 
 def test_vectors_that_somebody_deleted_are_encoded_again(store: StoreFolder) -> None:
-    import shutil
-
     random_study(store)
     first = run(store, LetterEmbedder())
     shutil.rmtree(store.vectors_path)
     assert run(store, LetterEmbedder()).n_encoded == first.n_encoded
     assert one(store, "SELECT n_texts FROM models") == first.n_encoded
+
+
+def test_vectors_of_another_store_in_place_of_ours_are_not_taken_for_them(
+    store: StoreFolder, tmp_path: Path
+) -> None:
+    random_study(store)
+    run(store, LetterEmbedder())
+    other = StoreFolder(tmp_path / "other")
+    add_patents(other, random_texts(500, seed=8))
+    run(other, LetterEmbedder(), all_texts=True)
+    shutil.rmtree(store.vectors_path)
+    shutil.copytree(other.vectors_path, store.vectors_path)  # more rows, of other texts
+    again = run(store, LetterEmbedder())
+    assert again.n_encoded == again.n_texts
+    assert score(store)[0].n_missing == 0
+    assert one(store, "SELECT n_texts FROM models") == 500 + again.n_encoded
+    assert run(store, LetterEmbedder()).n_texts is None
 
 
 def test_damage_stops_the_run_before_anything_is_written(store: StoreFolder) -> None:
