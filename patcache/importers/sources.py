@@ -46,7 +46,10 @@ GLOB_CHARACTERS = frozenset("*?[")
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """One file to import. name: as given; path: where its bytes are; modified_ns: 0 for stdin."""
+    """One file to import.
+
+    name: as given, in UTF-8; path: where its bytes are; modified_ns: 0 for stdin.
+    """
 
     name: str
     path: Path
@@ -131,7 +134,7 @@ def expand(names: Sequence[str]) -> list[str]:
 
 
 def source_of(name: str, folder: Path, stdin: BinaryIO | None = None) -> Source:
-    """A file ready to be read; standard input is copied into `folder` first."""
+    """A file ready to be read; what DuckDB cannot open is copied into `folder` first."""
     if name == STDIN:
         path = folder / "stdin"
         with path.open("wb") as copy:
@@ -141,7 +144,11 @@ def source_of(name: str, folder: Path, stdin: BinaryIO | None = None) -> Source:
         status = Path(name).stat()
     except OSError as error:
         raise ImportRefused(f"cannot read {name}", str(error)) from error
-    return Source(name, Path(name), status.st_size, status.st_mtime_ns)
+    path = Path(name)
+    shown = os.fsencode(name).decode("utf-8", "replace")
+    if shown != name:  # names of files may be any bytes, of which DuckDB opens UTF-8 only
+        path = Path(shutil.copyfile(name, folder / "copy"))
+    return Source(shown, path, status.st_size, status.st_mtime_ns)
 
 
 def plain_bytes(source: Source, folder: Path) -> Path:

@@ -6,6 +6,7 @@ import csv
 import gzip
 import io
 import json
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -211,6 +212,19 @@ def test_a_json_array_is_read_too(store: StoreFolder, tmp_path: Path) -> None:
     rows = [{"id": f"US{i}", "title": "a", "ipc": "A61B 5/00", "year": 2015} for i in range(3)]
     (tmp_path / "a.json").write_text(json.dumps(rows, indent=1))
     assert import_one(store, tmp_path / "a.json").counts.n_added == 3
+
+
+def test_a_file_name_of_other_bytes_than_utf8_is_shown_with_marks(
+    store: StoreFolder, tmp_path: Path
+) -> None:
+    name = os.fsencode(tmp_path) + b"/\xe9.csv"
+    try:
+        Path(os.fsdecode(name)).touch()
+    except OSError:
+        pytest.skip("this file system has UTF-8 names only")
+    path = write_csv(Path(os.fsdecode(name)), [patent("US1"), patent("US2", ipc="Z")])
+    assert import_one(store, path).counts.n_added == 1
+    assert query(store, "SELECT path FROM rejects") == [(f"{tmp_path}/\ufffd.csv",)]
 
 
 def test_a_compressed_file_may_have_several_parts(store: StoreFolder, tmp_path: Path) -> None:
