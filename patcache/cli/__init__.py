@@ -24,6 +24,7 @@ COMMANDS = {
     "leaderboard": "patcache.cli.leaderboard:leaderboard",
     "matrix": "patcache.cli.matrix:matrix",
     "cells": "patcache.cli.cells:cells",
+    "normality": "patcache.cli.normality:normality",
     "run": "patcache.cli.run:run",
     "sql": "patcache.cli.sql:sql",
     "demo": "patcache.cli.demo:demo",

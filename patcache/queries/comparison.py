@@ -53,16 +53,21 @@ class Comparison:
         ranked = np.where(np.isnan(mean), -np.inf, mean.round(EQUAL_DIGITS))
         return sorted(range(len(mean)), key=lambda i: (-ranked[i], self.labels[i]))
 
-    def caption(self, scope: str = "") -> tuple[str]:
-        """What this is of: sample, tuples, slice, indicator, chance, test, correction, family."""
+    @property
+    def about(self) -> str:
+        """What this is of: sample, tuples, slice, indicator with its level of chance."""
         words = (
             f"sample {self.subject.sample}",
             f"{int(self.counts.n_tuples.max(axis=1).sum()):,} tuples",
             slice_words(self.question),
             indicator_words(self.question, self.counts.chance.tolist()),
-            words_of_test(self.question, self.decisions.n_tests, scope),
         )
-        return (" · ".join(words),)
+        return " · ".join(words)
+
+    def caption(self, scope: str = "") -> tuple[str]:
+        """What this is of, and which test it is, corrected over which family."""
+        test = words_of_test(self.question, self.decisions.n_tests, scope)
+        return (f"{self.about} · {test}",)
 
 
 def compare(
