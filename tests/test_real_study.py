@@ -72,7 +72,7 @@ def test_a_study_of_real_patents_end_to_end(
     assert folder is not None
     export_onnx(folder, tmp_path / "graph")
     monkeypatch.chdir(tmp_path)
-    corpus = str((shared / "patents_en.parquet").resolve())
+    corpus = str((shared / "data" / "patents_en.parquet").resolve())
     Path("study.toml").write_text(STUDY.format(corpus=corpus), encoding="utf-8")
     first = CliRunner().invoke(cli, ["run", "study.toml"])
     assert first.exit_code == 0, first.output
