@@ -26,6 +26,10 @@ class Dice:
     def pick(self, items: Sequence[T]) -> T:
         return items[int(self._rng.random() * len(items))]
 
+    def early(self, items: Sequence[T]) -> T:
+        """One item, the first ones more likely than the last ones."""
+        return items[min(self.whole(0, len(items) - 1), self.whole(0, len(items) - 1))]
+
     def weighted(self, items: Sequence[T], weights: Sequence[float]) -> T:
         """One item, as likely as its share of the weights."""
         left = self._rng.random() * sum(weights)

@@ -48,6 +48,8 @@ def _plural_word(word: str) -> str:
     stem, dash, last = word.rpartition("-")
     if last in PLURALS:
         return stem + dash + PLURALS[last]
+    if last.isupper() and len(last) > 1:
+        return word + "s"
     if last.endswith(("s", "x", "z", "ch", "sh")):
         return word + "es"
     if last.endswith("y") and last[-2:-1] not in VOWELS:

@@ -4,93 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import cache
 
-from patcache.demo import english
+from patcache.demo import english, quantities
 from patcache.demo.dice import Dice
+from patcache.demo.rules import Choice, Part, Pattern, Text, rules
 from patcache.demo.subject import Subject, Term
-from patcache.demo.words import read_data
 
 MAX_SENTENCE_WORDS = 46
 METHOD = re.compile(
     r"(?:process|method|procedure|synthesis|recovery|treatment|preparation|production|protocol|coding"
     r"|hydrogenation|oxidation|extraction|control|service|correction)(?: (?:of|for|from) .*)?$"
 )
+P_ABBREVIATES = 0.85  # of dense writers: a drip tray (DTY), the DTY
 POST_CHANCES = (1.0, 0.4, 0.0)  # that a new noun is described further, by depth
-AMOUNTS = ("minor", "small", "effective", "catalytic", "controlled")
-MICRO = ("nm", "µm")
-TIMES = ("twice", "three times", "four times", "1.5 times", "at least twice", "up to five times")
-SECONDS = ("milliseconds", "microseconds", "seconds")
-MINUTES = ("minutes", "hours", "seconds")
-
-
-# The rules, parsed ------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Text:
-    words: str
-
-
-@dataclass(frozen=True, slots=True)
-class Slot:
-    name: str  # of a slot or a rule
-    is_subject: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    options: tuple[tuple[Part, ...], ...]
-
-
-Part = Text | Slot | Choice
-Pattern = tuple[Part, ...]
-TOKEN = re.compile(r"[\[\]()|]|\{[^}]+\}|<[^>]+>|[^\[\](){}<>|]+")
-
-
-def parse(rule: str) -> Pattern:
-    """A rule as a tree: [a|b] and (a) become choices, {slot} and <rule> become slots."""
-    tokens = TOKEN.findall(rule)
-    options, end = _parse_options(tokens, 0)
-    if end != len(tokens) or len(options) != 1:
-        raise ValueError(f"unbalanced brackets in the rule {rule!r}")
-    return options[0]
-
-
-def _parse_options(tokens: list[str], at: int) -> tuple[tuple[Pattern, ...], int]:
-    options: list[list[Part]] = [[]]
-    while at < len(tokens) and tokens[at] not in "])":
-        token = tokens[at]
-        if token == "|":
-            options.append([])
-        elif token in "[(":
-            inner, at = _parse_options(tokens, at + 1)
-            options[-1].append(Choice(((), *inner) if token == "(" else inner))
-        else:
-            options[-1].append(_leaf(token))
-        at += 1
-    return tuple(map(tuple, options)), at
-
-
-def _leaf(token: str) -> Part:
-    if token[0] == "{":
-        name = token[1:-1]
-        return Slot(name.removeprefix("*"), name.startswith("*"))
-    return Slot(token[1:-1]) if token[0] == "<" else Text(token)
-
-
-@cache
-def rules() -> dict[str, tuple[Pattern, ...]]:
-    """Every rule by name; one of a kind (`clause_device`) that lists "+" adds the plain ones."""
-    raw: dict[str, list[str]] = dict(read_data("rules"))
-    for name, lines in raw.items():
-        if "+" in lines:
-            raw[name] = [line for line in lines if line != "+"] + raw[name.rpartition("_")[0]]
-    return {name: tuple(map(parse, lines)) for name, lines in raw.items()}
-
-
-# Writing ----------------------------------------------------------------------------------------
 
 
 class Writer:
@@ -111,6 +37,7 @@ class Writer:
         self.term = Term("")  # the part named last
         self.term_many = False
         self.depth = 0
+        self.abbreviates = subject.style == "dense" and dice.chance(P_ABBREVIATES)
         self.numerals = {} if dice.chance(0.12) else None  # type: dict[str, int] | None
 
     def sentence(self, rule: str) -> str:
@@ -176,17 +103,21 @@ class Writer:
     # Nouns
 
     def choose(
-        self, terms: list[Term], wanted: Callable[[Term], bool] = bool, p_new: float = 0.6
+        self, terms: list[Term], wanted: Callable[[Term], bool] = bool, is_ordered: bool = False
     ) -> Term:
-        """A term not yet named in this sentence, rather one that is new to the abstract."""
+        """A term not yet named in this sentence, rather one that is new to the abstract.
+
+        is_ordered: the first terms rather than the last.
+        """
         free = [t for t in terms if t.noun not in self.used and wanted(t)]
         new = [t for t in free if t.noun not in self.known]
+        p_new = 0.85 if is_ordered else 0.3 if self.abbreviates else 0.6
         pool = (
             (new if new and self.dice.chance(p_new) else free)
             or list(filter(wanted, terms))
             or terms
         )
-        chosen = self.dice.pick(pool)
+        chosen = self.dice.early(pool) if is_ordered else self.dice.pick(pool)
         self.used.add(chosen.noun)
         return chosen
 
@@ -203,19 +134,26 @@ class Writer:
         return text
 
     def _definite(self, term: Term, many: bool) -> str:
-        noun = english.plural(term.noun) if many else term.noun
+        noun = self._short(term.noun) or term.noun
+        noun = english.plural(noun) if many else noun
         articles = ("the", "the", "the", "the", "the", "said", "these" if many else "this")
         return f"{self.dice.pick(articles)} {noun}{self._numeral(term.noun)}"
 
     def _indefinite(self, term: Term, many: bool) -> str:
         adjective = self._adjective()
+        short = self._short(term.noun)
+        mark = f" ({short})" if short else self._numeral(term.noun)
         if many:
-            noun = english.plural(f"{adjective}{term.noun}")
-            return f"{self.expand('number')} {noun}{self._numeral(term.noun)}"
-        article = (
-            "a" if term.noun == self.subject.thing or self.dice.chance(0.85) else "at least one"
-        )
-        return f"{article} {adjective}{term.noun}{self._numeral(term.noun)}"
+            return f"{self.expand('number')} {english.plural(f'{adjective}{term.noun}')}{mark}"
+        article = "a" if self.dice.chance(0.85) else "at least one"
+        return f"{article} {adjective}{term.noun}{mark}"
+
+    def _short(self, noun: str) -> str:
+        """`DTY` for `drip tray`, where the patent abbreviates; nothing for single words."""
+        words = noun.replace("-", " ").split()
+        if not self.abbreviates or len(words) < 2 or noun == self.subject.thing:
+            return ""
+        return "".join(word[0] for word in words).upper() + words[-1][-1].upper()
 
     def _adjective(self) -> str:
         if self.dice.chance(0.42):
@@ -240,7 +178,7 @@ class Writer:
         return self.noun_phrase(self.choose(self.subject.terms["parts"]))
 
     def stuff(self) -> str:
-        term = self.choose(self.subject.terms["stuff"], p_new=0.85)
+        term = self.choose(self.subject.terms["stuff"], is_ordered=True)
         self.term, self.term_many = term, english.is_plural(term.noun)
         is_known = term.noun in self.known
         self.known.setdefault(term.noun, self.term_many)
@@ -334,7 +272,7 @@ class Writer:
             f"for {in_gerund(deed)}",
             f"to {deed}",
             f"{self.dice.pick(('adapted', 'configured', 'designed', 'able'))} to {deed}",
-            f"by which {english.passive(deed) or f'it is possible to {deed}'}",
+            f"by which {clause}" if (clause := english.passive(deed)) else f"to {deed}",
             f"intended for {in_gerund(deed)}",
         )
         self.term_many = many
@@ -370,35 +308,16 @@ class Writer:
         self.term_many = True
         return f"{first} and {second}"
 
-    def span(self, low: int, high: int, unit: str) -> str:
-        first = self.dice.whole(low, high)
-        second = first + self.dice.whole(1, max(2, (high - low) // 2))
-        joint = self.dice.pick(("{0} to {1}", "{0} to {1}", "about {0}", "approximately {1}"))
-        return f"{joint.format(first, second)} {unit}"
-
-    def percent(self) -> str:
-        low = self.dice.whole(1, 70)
-        high = low + self.dice.whole(2, 28)
-        return self.dice.pick((f"{low} to {high} %", f"at least {low} %", f"about {high} %"))
-
     def dose(self) -> str:
-        amount = self.dice.pick(
-            (
-                f"{self.percent()} by weight of",
-                f"{self.span(1, 40, 'parts by weight')} of",
-                f"a {self.dice.pick(AMOUNTS)} amount of",
-                f"{self.percent()} of",
-            )
-        )
-        return f"{amount} {self.stuff()}"
-
-    def ratio(self) -> str:
-        first = self.dice.whole(1, 9)
-        return self.dice.pick((f"{first}:1 to {first + 3}:1", f"1:{first} to 1:{first + 4}"))
+        return f"{quantities.dose(self.dice)} of {self.stuff()}"
 
     def time(self) -> str:
-        units = SECONDS if self.subject.kind == "system" else MINUTES
-        return self.span(2, 50, self.dice.pick(units))
+        units = quantities.FAST if self.subject.kind == "system" else quantities.SLOW
+        return quantities.span(self.dice, 2, 50, self.dice.pick(units))
+
+    def period(self) -> str:
+        unit = "seconds" if self.subject.kind == "system" else "minutes"
+        return f"{self.dice.whole(2, 60)} {unit}"
 
     def bare(self, topic: str) -> str:
         """For titles: a trait and a noun without article."""
@@ -474,20 +393,18 @@ SLOTS: dict[str, Callable[[Writer], str]] = {
     "markets": lambda w: listed([w.fresh_word("market") for _ in range(w.dice.whole(2, 4))]),
     "users": lambda w: w.word("users"),
     "is": lambda w: "are" if w.term_many else "is",
-    "share": lambda w: f"{w.dice.whole(3, 95)} %",
     "t_lower": lambda w: w.subject.thing,
     "adj": lambda w: w.expand("adjective"),
     "adv": lambda w: w.expand("adverb"),
-    "range": lambda w: w.span(1, 60, w.subject.unit),
-    "micro": lambda w: w.span(1, 90, w.dice.pick(MICRO)),
-    "temperature": lambda w: w.span(*w.subject.heat, "°C"),
+    "range": lambda w: quantities.span(w.dice, 1, 60, w.subject.unit),
+    "micro": lambda w: quantities.span(w.dice, 1, 90, w.dice.pick(quantities.MICRO)),
+    "temperature": lambda w: quantities.span(w.dice, *w.subject.heat, "°C"),
+    "angle": lambda w: quantities.span(w.dice, 5, 60, "degrees"),
     "time": Writer.time,
-    "period": lambda w: (
-        f"{w.dice.whole(2, 60)} {'seconds' if w.subject.kind == 'system' else 'minutes'}"
-    ),
-    "percent": Writer.percent,
-    "ratio": Writer.ratio,
+    "period": Writer.period,
+    "percent": lambda w: quantities.percent(w.dice),
+    "share": lambda w: f"{w.dice.whole(3, 95)} %",
+    "ratio": lambda w: quantities.ratio(w.dice),
     "count": lambda w: f"{(n := w.dice.whole(2, 20))} to {n + w.dice.whole(1, 9)}",
-    "angle": lambda w: w.span(5, 60, "degrees"),
-    "times": lambda w: w.dice.pick(TIMES),
+    "times": lambda w: w.dice.pick(quantities.TIMES),
 }

@@ -36,7 +36,7 @@ def _heterocycle(dice: Dice) -> str:
     ring, end = dice.pick(_parts("rings")), dice.pick(_parts("endings"))
     if dice.chance(0.5):
         return f"{dice.whole(2, 7)}-{first}{ring}{end}"
-    return f"{dice.whole(2, 4)}-{first}-{dice.whole(5, 8)}-{second}{ring}{end}"
+    return f"{dice.whole(2, 6)}-{first}{second}{ring}{end}"
 
 
 def _acyclic(dice: Dice) -> str:

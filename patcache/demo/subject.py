@@ -12,11 +12,12 @@ Weights = dict[str, tuple[float, ...]]
 
 # How often a concept comes from the section, class, subclass, main group or subgroup of the code:
 # what two patents share then grows with what their codes share.
-WEIGHTS: Weights = {
-    "things": (0.0, 0.0, 0.3, 0.35, 0.35),
-    "parts": (0.04, 0.08, 0.4, 0.26, 0.22),
+# Plain writers come to the point: their words say which group it is.
+PLAIN: Weights = {
+    "things": (0.0, 0.0, 0.1, 0.3, 0.6),
+    "parts": (0.02, 0.04, 0.34, 0.3, 0.3),
     "stuff": (0.05, 0.1, 0.45, 0.2, 0.2),
-    "acts": (0.0, 0.0, 0.42, 0.3, 0.28),
+    "acts": (0.0, 0.0, 0.3, 0.3, 0.4),
     "ills": (0.08, 0.12, 0.5, 0.3, 0.0),
     "gains": (0.08, 0.12, 0.5, 0.3, 0.0),
     "traits": (0.0, 0.0, 1.0, 0.0, 0.0),
@@ -24,38 +25,30 @@ WEIGHTS: Weights = {
     "users": (0.0, 0.4, 0.6, 0.0, 0.0),
     "objects": (0.0, 0.0, 1.0, 0.0, 0.0),
 }
-# Plain writers (sections A and G) come to the point: their words say which group it is.
-PLAIN_WEIGHTS: Weights = WEIGHTS | {
-    "things": (0.0, 0.0, 0.1, 0.3, 0.6),
-    "parts": (0.02, 0.04, 0.34, 0.3, 0.3),
-    "acts": (0.0, 0.0, 0.3, 0.3, 0.4),
-}
-# Dense writers (sections C and D) have one set of acts, troubles and gains for a whole section;
-# parts and substances alone tell their groups apart.
-DENSE_WEIGHTS: Weights = {
-    "things": (0.25, 0.0, 0.35, 0.2, 0.2),
-    "parts": (0.0, 0.2, 0.25, 0.25, 0.3),
-    "stuff": (0.0, 0.2, 0.35, 0.2, 0.25),
-    "acts": (0.35, 0.0, 0.35, 0.15, 0.15),
-    "ills": (0.75, 0.1, 0.15, 0.0, 0.0),
-    "gains": (0.6, 0.3, 0.1, 0.0, 0.0),
+# Dense writers share acts, troubles and gains across a section and a class; parts and substances
+# tell their groups apart.
+DENSE: Weights = {
+    "things": (0.25, 0.0, 0.55, 0.1, 0.1),
+    "parts": (0.1, 0.22, 0.16, 0.24, 0.28),
+    "stuff": (0.1, 0.2, 0.2, 0.25, 0.25),
+    "acts": (0.35, 0.0, 0.5, 0.1, 0.05),
+    "ills": (0.4, 0.4, 0.2, 0.0, 0.0),
+    "gains": (0.4, 0.4, 0.2, 0.0, 0.0),
     "traits": (0.0, 0.0, 1.0, 0.0, 0.0),
     "sites": (0.5, 0.4, 0.1, 0.0, 0.0),
     "users": (0.3, 0.6, 0.1, 0.0, 0.0),
     "objects": (0.8, 0.0, 0.2, 0.0, 0.0),
 }
-STYLE_WEIGHTS: dict[str, Weights] = {
-    "plain": PLAIN_WEIGHTS,
-    "dense": DENSE_WEIGHTS,
-}
+WEIGHTS = {"plain": PLAIN, "dense": DENSE}
+
 # How many of each a patent has.
 COUNTS = {"things": 1, "parts": 8, "stuff": 4, "acts": 5, "ills": 3, "gains": 3}
-COUNTS |= {"traits": 3, "sites": 3, "users": 1, "objects": 5}
+COUNTS |= {"traits": 3, "sites": 3, "users": 1, "objects": 6}
 PLAIN_COUNTS = COUNTS | {"parts": 5, "stuff": 2, "acts": 3, "ills": 2, "traits": 2, "sites": 2}
 PROCESS_COUNTS = COUNTS | {"parts": 3, "stuff": 7}
 NAMED_COUNTS = PROCESS_COUNTS | {"stuff": 2, "acts": 3, "sites": 2}
-COINED = (2, 2, 2, 2)  # names of the class, subclass, main group and subgroup in one patent
-P_UNIQUE = 0.8  # ... and one that no other patent has
+COINED = {2: 2, 3: 2, 4: 2, 5: 2}  # names of the class ... of the subgroup in one patent
+UNIQUE = (1, 2)  # ... and names that no other patent has
 P_NEIGHBOUR = 0.5  # one part is of another field of the class
 
 
@@ -74,7 +67,7 @@ class Subject:
     kind: str  # device, process or system
     unit: str
     heat: tuple[int, int]  # degrees Celsius
-    style: str  # plain, dense or ""
+    style: str  # plain or dense
     thing: str
     aims: tuple[str, ...]  # the acts that are not the whole section's
     terms: dict[str, list[Term]] = field(default_factory=dict)
@@ -104,7 +97,8 @@ def _draw(topic: str, place: Field, count: int, dice: Dice) -> list[Term]:
     left = [list(node.topics.get(topic, ())) for node in place.path]
     while len(drawn) < count:
         weights = [
-            w if some else 0.0 for w, some in zip(_weights(place)[topic], left, strict=False)
+            w if some else 0.0
+            for w, some in zip(WEIGHTS[place.setting("style")][topic], left, strict=False)
         ]
         if not any(weights):
             break
@@ -116,17 +110,14 @@ def _draw(topic: str, place: Field, count: int, dice: Dice) -> list[Term]:
 
 
 def _coined(place: Field, dice: Dice) -> list[Term]:
-    """Substances of the names that belong to the code, and one that no other patent has."""
+    """Substances with the names that belong to the code, the deepest first, and some of its own."""
     style = place.setting("names")
-    nouns = [coin(style, dice)] if dice.chance(P_UNIQUE) else []
-    for depth, count in zip((2, 3, 4, 5), COINED, strict=True):
+    nouns: list[str] = []
+    for depth, count in sorted(COINED.items(), reverse=True):
         if depth <= len(place.path):
             nouns += dice.several(own_names(place.path[depth - 1].code, style, depth), count)
+    nouns += [coin(style, dice) for _ in range(dice.whole(*UNIQUE))]
     return [Term(noun) for noun in nouns]
-
-
-def _weights(place: Field) -> Weights:
-    return STYLE_WEIGHTS.get(place.setting("style"), WEIGHTS)
 
 
 def _counts(place: Field) -> dict[str, int]:

@@ -3,8 +3,11 @@
 data/a.toml to data/h.toml hold one table a code. Its fields are lists of concepts, separated by
 commas. A concept may have several names, separated by slashes, and, after `>`, what it is for:
 `grinder / mill > crush beans / powder seeds`. Sections A, E and G give most concepts two or three
-names, so that patents on one matter share few words; section C has names of compounds and
-alloys that only their own group uses (see names.py).
+names, so that patents on one matter share few words.
+
+Settings besides: kind (device, process, system) says which rules apply, unit and heat which
+figures, style (plain, dense) how its patents are written, and names which coined names its codes
+have of their own (names.py).
 """
 
 from __future__ import annotations
