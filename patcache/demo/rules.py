@@ -27,30 +27,35 @@ class Choice:
 
 Part = Text | Slot | Choice
 Pattern = tuple[Part, ...]
+END = ""  # no token is empty
+OPENED = {"[": "]", "(": ")"}
+ENDS = (*OPENED.values(), END)
 TOKEN = re.compile(r"[\[\]()|]|\{[^}]+\}|<[^>]+>|[^\[\](){}<>|]+")
 
 
 def parse(rule: str) -> Pattern:
     """A rule as a tree: [a|b] and (a) become choices, {slot} and <rule> become slots."""
     tokens = TOKEN.findall(rule)
-    options, end = _parse_options(tokens, 0)
+    options, end = _parse_options([*tokens, END], 0, END)
     if end != len(tokens) or len(options) != 1:
         raise ValueError(f"unbalanced brackets in the rule {rule!r}")
     return options[0]
 
 
-def _parse_options(tokens: list[str], at: int) -> tuple[tuple[Pattern, ...], int]:
+def _parse_options(tokens: list[str], at: int, end: str) -> tuple[tuple[Pattern, ...], int]:
+    """The alternatives from a place to the closing bracket that is due, and its place."""
     options: list[list[Part]] = [[]]
-    while at < len(tokens) and tokens[at] not in "])":
-        token = tokens[at]
+    while (token := tokens[at]) not in ENDS:
         if token == "|":
             options.append([])
-        elif token in "[(":
-            inner, at = _parse_options(tokens, at + 1)
+        elif token in OPENED:
+            inner, at = _parse_options(tokens, at + 1, OPENED[token])
             options[-1].append(Choice(((), *inner) if token == "(" else inner))
         else:
             options[-1].append(_leaf(token))
         at += 1
+    if token != end:
+        raise ValueError(f"unbalanced brackets in a rule: {' '.join(tokens)!r}")
     return tuple(map(tuple, options)), at
 
 
