@@ -19,11 +19,11 @@ corpus = {corpus!r}
 store = "study"
 
 [sample.six]
-targets = 5
+targets = 4
 seed = 1
 
 [sample.five]
-targets = 3
+targets = 2
 seed = 1
 levels = "1-5"
 
