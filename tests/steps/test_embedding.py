@@ -351,16 +351,25 @@ needed.BLOCK_TEXTS = 8
 needed.WINDOW_TEXTS = 32
 store = StoreFolder(sys.argv[1], create=False)
 embedder = LetterEmbedder(log=Path(sys.argv[3]))
+
+def progress(done: int, total: int) -> None:
+    print(done, flush=True)
+    if sys.argv[4] == "paced":
+        sys.stdin.readline()  # the parent says when the next block may begin
+
 report = embed(store, ModelRequest("letters"), embedder=embedder, all_texts=True,
-               progress=lambda done, total: print(done, flush=True))
+               progress=progress)
 print("finished", report.n_encoded, flush=True)
 """
 
 
-def child(store: StoreFolder, log: Path) -> subprocess.Popen[str]:
-    arguments = [str(store.path), str(Path(__file__).parents[2]), str(log)]
+def child(store: StoreFolder, log: Path, pace: str = "free") -> subprocess.Popen[str]:
+    arguments = [str(store.path), str(Path(__file__).parents[2]), str(log), pace]
     return subprocess.Popen(
-        [sys.executable, "-c", CHILD, *arguments], stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", CHILD, *arguments],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
     )
 
 
@@ -391,11 +400,14 @@ def test_kill_9_at_20_random_moments_loses_one_block_each_and_no_byte(
     log = tmp_path / "log"
     rng = random.Random(20)
     for _ in range(20):
-        process = child(store, log)
+        process = child(store, log, "paced")
+        assert process.stdin is not None
         assert process.stdout is not None
         for _ in range(rng.randint(1, 3)):
             assert process.stdout.readline().strip().isdigit()
-        until = time.perf_counter() + rng.random() * 0.02
+            process.stdin.write("go on\n")
+            process.stdin.flush()
+        until = time.perf_counter() + rng.random() * 0.01  # a block takes some 5 ms
         while time.perf_counter() < until:
             pass
         process.kill()
