@@ -43,6 +43,15 @@ class Embedder(Protocol):
         """Vectors of texts, prompt included already; role only for models that take it apart."""
 
 
+class PairScorer(Protocol):
+    """Gives the similarity of pairs of texts without vectors: BM25, cross-encoders."""
+
+    spec: Spec
+
+    def score(self, queries: Sequence[str], documents: Sequence[str]) -> FloatArray:
+        """Similarities (n,) float32 of queries[i] and documents[i]; larger is more alike."""
+
+
 class FitTexts(Protocol):
     """The texts a fitted model (tfidf, word2vec) is made from.
 
