@@ -52,11 +52,3 @@ def file_digest(path: Path) -> str:
     """sha256 of a file's bytes, as 64 hex digits."""
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
-
-
-def folder_digest(paths: Iterable[Path]) -> str:
-    """sha256 over names and contents of files, in order of name: one digest for a weight set."""
-    digest = hashlib.sha256()
-    for path in sorted(paths, key=lambda p: p.name):
-        digest.update(f"{path.name}\0{file_digest(path)}\n".encode())
-    return digest.hexdigest()

@@ -103,14 +103,6 @@ class Runtime:
 
 
 @dataclass(frozen=True, slots=True)
-class Slice:
-    """A set of cells; None means all of them."""
-
-    years: tuple[int, ...] | None = None
-    sections: tuple[str, ...] | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Shape:
     """The gold levels of a tuple's candidates, ascending: (1, 2, 3, 4, 5, 6) is the study's."""
 

@@ -135,9 +135,9 @@ def max_distance(shape: Shape) -> int:
     return largest
 
 
-def paper_max_distance(shape: Shape) -> float:
+def paper_max_distance(n_candidates: int) -> float:
     """m * m / 2 ranks, the largest distance as the study prints it: too large for odd m."""
-    return shape.n_candidates**2 / 2
+    return n_candidates**2 / 2
 
 
 def chance(shape: Shape) -> Fraction:

@@ -9,6 +9,7 @@ import numpy as np
 
 from patcache.errors import NotThere
 from patcache.kernels.axis import common_axis
+from patcache.kernels.footrule import paper_max_distance
 from patcache.queries.question import Question, Subject
 from patcache.queries.wording import slice_words
 
@@ -168,7 +169,7 @@ def shapes(cursor: duckdb.DuckDBPyConnection) -> dict[int, ShapeScale]:
     """The scales of every shape of the store."""
     scales = {}
     for shape_id, m, largest, units, n_cross, chance in cursor.execute(SHAPES).fetchall():
-        paper = units * m * m / 2
+        paper = units * paper_max_distance(m)
         paper_chance = 1 - (1 - chance) * largest / paper
         scales[shape_id] = ShapeScale(largest, n_cross, paper, chance, paper_chance)
     return scales

@@ -125,7 +125,9 @@ def test_a_reversed_odd_tuple_is_zero_except_by_the_paper(
     shape = Shape(tuple(range(1, size + 1)))
     assert distance_in_ranks(list(range(size, 0, -1)), shape) == largest
     assert footrule.max_distance(shape) == largest
-    assert 1 - largest / footrule.paper_max_distance(shape) == pytest.approx(in_paper, abs=1e-15)
+    assert 1 - largest / footrule.paper_max_distance(shape.n_candidates) == pytest.approx(
+        in_paper, abs=1e-15
+    )
 
 
 def test_neighbours_within_the_tolerance_tie_in_chains() -> None:

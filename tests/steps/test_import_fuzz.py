@@ -48,5 +48,9 @@ def test_any_bytes_are_imported_or_refused_never_a_traceback(content: bytes) -> 
         store = StoreFolder(Path(folder) / "store")
         path = Path(folder) / "a.csv"
         path.write_bytes(b"number,title,abstract,ipc,year\n" + content)
+        n_added = n_refused = 0
         with contextlib.suppress(ImportRefused):
-            import_one(store, path)
+            counts = import_one(store, path).counts  # n_rows is the sum of what became of them
+            n_added, n_refused = counts.n_added, counts.n_excluded + counts.n_rejected
+        assert query(store, "SELECT count(*) FROM patents") == [(n_added,)]
+        assert len(rejects(store)) == n_refused
