@@ -50,8 +50,10 @@ class Spec:
 
     label:    what people call it ("minilm@cls"); unique in a store, not part of the identity.
     identity: canonical, JSON-able; always holds "embedder", "text" (fields, separator), "prompts"
-              (query, document), "storage" ("float32" or "float16") and "normalize".
-    dim:      columns of its vectors. sparse: CSR rows instead of dense ones.
+              (query, document), "storage" ("float32" or "float16") and "normalize". "pairs" is true
+              for a scorer of pairs. "truncate_dim", where there is one, keeps the first dimensions.
+    dim:      columns of its vectors; 1 for a scorer of pairs: the similarity of a row's two texts.
+    sparse:   CSR rows instead of dense ones.
     """
 
     label: str
@@ -62,6 +64,26 @@ class Spec:
     @property
     def spec_id(self) -> str:
         return settings_digest(self.identity)
+
+    @property
+    def whole_identity(self) -> Mapping[str, Any]:
+        """The identity with every dimension kept: whose vectors this spec's are cut from."""
+        return {**self.identity, "truncate_dim": None} if self.is_cut else self.identity
+
+    @property
+    def vectors_id(self) -> str:
+        """Name of the folder that holds its vectors: another spec's, where they are cut from it."""
+        return settings_digest(self.whole_identity)
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether its vectors are the first dimensions of another spec's."""
+        return self.identity.get("truncate_dim") is not None
+
+    @property
+    def is_pairs(self) -> bool:
+        """Whether it gives similarities of pairs of texts instead of vectors."""
+        return bool(self.identity.get("pairs", False))
 
     @property
     def embedder(self) -> str:
@@ -97,9 +119,10 @@ class ModelRequest:
 class Runtime:
     """Where and how fast a model runs: recorded with each block, never part of a spec."""
 
-    device: str = "auto"  # auto, cpu, cuda, cuda:1, mps
+    device: str = "auto"  # auto, cpu, cuda, cuda:1, mps; several: "cuda:0,cuda:1", "cuda:all"
     allow_cpu: bool = False  # asked for a GPU and not got it: go on, on the CPU
     threads: int | None = None  # None: as many as there are cores
+    batch_tokens: int | None = None  # of a network, in one batch; None: by device
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,10 +43,28 @@ class Embedder(Protocol):
         """Vectors of texts, prompt included already; role only for models that take it apart."""
 
 
+class Staged(Embedder, Protocol):
+    """An embedder whose work on the CPU can run ahead of its device, in another thread.
+
+    encode(texts, role) is encode_prepared(prepare(texts, role)).
+    """
+
+    def prepare(self, texts: Sequence[str], role: Role) -> Any:
+        """What the device needs of the texts: their token ids."""
+
+    def encode_prepared(self, prepared: Any) -> Encoded:
+        """Vectors of the texts that were prepared."""
+
+
 class PairScorer(Protocol):
-    """Gives the similarity of pairs of texts without vectors: BM25, cross-encoders."""
+    """Gives the similarity of pairs of texts without vectors: BM25, cross-encoders.
+
+    Its spec has "pairs" in its identity and dimension 1.
+    """
 
     spec: Spec
+    device: str
+    provenance: Mapping[str, Any]
 
     def score(self, queries: Sequence[str], documents: Sequence[str]) -> FloatArray:
         """Similarities (n,) float32 of queries[i] and documents[i]; larger is more alike."""

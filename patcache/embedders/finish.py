@@ -1,4 +1,4 @@
-"""From pooled vectors to those that are kept: Dense heads, fewer dimensions, length 1."""
+"""From pooled vectors to those that are kept: Dense heads, then length 1."""
 
 from __future__ import annotations
 
@@ -46,7 +46,6 @@ class Finish:
     """The steps after the pooling, in their order, all in float32."""
 
     heads: Sequence[Dense]
-    truncate_dim: int | None
     normalize: bool
 
     def __call__(self, pooled: FloatArray) -> FloatArray:
@@ -54,7 +53,6 @@ class Finish:
         vectors = np.asarray(pooled, dtype=np.float32)
         for head in self.heads:
             vectors = head(vectors)
-        vectors = vectors[:, : self.truncate_dim]
         return unit_length(vectors) if self.normalize else vectors
 
 
@@ -64,13 +62,6 @@ def unit_length(vectors: FloatArray) -> FloatArray:
     lengths[lengths == 0] = 1
     divided: FloatArray = vectors / lengths
     return divided
-
-
-def check_dim(asked: int | None, dim: int, label: str) -> int:
-    """How many dimensions are kept. Errors: ModelRefused if the model has fewer than asked."""
-    if asked is not None and asked > dim:
-        raise ModelRefused(f"{label} cannot give {asked} dimensions", f"it has {dim}")
-    return asked or dim
 
 
 def read_dense(folder: Path) -> Dense:

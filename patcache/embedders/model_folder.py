@@ -83,7 +83,7 @@ def identity_of(facts: Facts, settings: Mapping[str, Any]) -> dict[str, Any]:
         "pooling": facts.pooling,
         "dense": [head.digest for head in facts.heads],
         "max_tokens": facts.max_tokens,
-        "truncate_dim": settings["truncate_dim"],
+        "truncate_dim": None,
         "normalize": settings["normalize"],
         "prompts": dict(facts.prompts),
         "storage": settings["storage"],
@@ -211,11 +211,12 @@ def _prompts(folder: Path, asked: Mapping[str, str] | str, label: str) -> Mappin
         return asked
     own = read_json(folder / "config_sentence_transformers.json").get("prompts") or {}
     document = own.get("document", own.get("passage"))
-    if "query" not in own and document is None:
+    if "query" not in own and (document is None or asked == "query"):
         names = ", ".join(own) or "none"
         raise ModelRefused(
             f"{label} states no prompts for query and document",
             f"prompts in {folder}: {names}",
             'give them: prompts={"query": ..., "document": ...}',
         )
-    return {"query": own.get("query") or "", "document": document or ""}
+    query = own.get("query") or ""
+    return {"query": query, "document": query if asked == "query" else document or ""}

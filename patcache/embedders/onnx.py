@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from patcache.embedders.base import Context, Encoded, Resolved
-from patcache.embedders.finish import Finish, check_dim
+from patcache.embedders.finish import Finish
 from patcache.embedders.installed import versions
 from patcache.embedders.model_folder import identity_of, read_facts, tokenizer_digest
 from patcache.embedders.onnx_graph import read_graph
@@ -125,10 +125,9 @@ def load(resolved: Resolved, context: Context) -> OnnxEmbedder:
         "tokenizer": tokenizer_digest(folder, probe.ids),
         **identity_of(facts, settings),
     }
-    dim = check_dim(settings["truncate_dim"], facts.output_dim(width), label)
-    finish = Finish(facts.heads, settings["truncate_dim"], settings["normalize"])
+    finish = Finish(facts.heads, settings["normalize"])
     threads = context.runtime.threads or os.cpu_count() or 1
-    spec = Spec(label, identity, dim)
+    spec = Spec(label, identity, facts.output_dim(width))
     return OnnxEmbedder(spec, network, tokenizer, finish, width, threads)
 
 

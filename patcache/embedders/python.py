@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from patcache.embedders.base import Context, Embedder, Encoded, Resolved
-from patcache.embedders.finish import Finish, check_dim
+from patcache.embedders.finish import Finish
 from patcache.embedders.installed import versions
 from patcache.embedders.presets import source_of
 from patcache.embedders.settings import complete, stated_prompts
@@ -54,10 +54,16 @@ def from_object(model: object, name: str, fingerprint: str, **settings: Any) -> 
     """An embedder from an object with encode(list of str) -> (n, dim) array, or from a callable.
 
     fingerprint: whatever names its weights and version; another one is another spec.
-    settings: prompts, normalize, truncate_dim, text, storage.
+    settings: prompts, normalize, text, storage.
     Errors: ModelRefused if it cannot encode, or what it gives is no array of rows.
     """
     asked = complete("python", {"target": name, "fingerprint": fingerprint, **settings})
+    if asked["truncate_dim"] is not None:
+        raise ModelRefused(
+            f"{name} gives every dimension it has",
+            "fewer are cut from stored vectors, so that no text is encoded twice",
+            f"store.embed({name}, truncate_dim={asked['truncate_dim']})",
+        )
     return _embedder(model, name, asked)
 
 
@@ -94,15 +100,14 @@ def _embedder(model: object, label: str, settings: Mapping[str, Any]) -> Embedde
         "embedder": "python",
         "fingerprint": settings["fingerprint"],
         "encodes_dim": probe.shape[1],
-        "truncate_dim": settings["truncate_dim"],
+        "truncate_dim": None,
         "normalize": settings["normalize"],
         "prompts": stated_prompts(settings["prompts"], label),
         "storage": settings["storage"],
         "text": settings["text"],
     }
-    dim = check_dim(settings["truncate_dim"], probe.shape[1], label)
-    finish = Finish((), settings["truncate_dim"], settings["normalize"])
-    return PythonEmbedder(Spec(label, identity, dim), encode, finish)
+    finish = Finish((), settings["normalize"])
+    return PythonEmbedder(Spec(label, identity, probe.shape[1]), encode, finish)
 
 
 def _rows(encode: Callable[[list[str]], Any], texts: list[str], label: str) -> FloatArray:

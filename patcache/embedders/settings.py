@@ -14,6 +14,7 @@ from patcache.errors import ModelRefused
 from patcache.records import TextView
 
 POOLINGS = ("mean", "cls", "last")
+OWN_PROMPTS = ("model", "query")
 TEXT_FIELDS = ("title", "abstract", "claims")
 SEGMENTERS = {"jieba": "jieba", "rjieba": "rjieba", "regex": None}  # name -> package
 REGEX_VERSION = "1"
@@ -65,11 +66,16 @@ def _text(value: Any) -> dict[str, Any]:
 
 
 def _prompts(value: Any) -> dict[str, str] | str:
-    """Texts by role; "model" asks for those in the model's own folder, read when it is loaded."""
-    if value == "model":
-        return "model"
+    """Texts by role, or which of those in the model's own folder, read when it is loaded.
+
+    "none": no prompt; "model": each role its own; "query": that of queries before every text.
+    """
+    if value in OWN_PROMPTS:
+        return str(value)
+    if value == "none":
+        value = {}
     if not isinstance(value, Mapping) or set(value) - {"query", "document"}:
-        raise ValueError('{"query": ..., "document": ...}, or "model" for those of its folder')
+        raise ValueError('{"query": ..., "document": ...}, or one of none, model, query')
     return {role: str(value.get(role, "")) for role in ("query", "document")}
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from patcache.embedders.base import Context, Encoded, Resolved
-from patcache.embedders.finish import Finish, check_dim
+from patcache.embedders.finish import Finish
 from patcache.embedders.hub import locate
 from patcache.embedders.installed import quieten_transformers, versions
 from patcache.embedders.model_folder import (
@@ -198,10 +198,9 @@ def load(resolved: Resolved, context: Context) -> TransformerEmbedder:
         "tokenizer": tokenizer_digest(folder, probe_ids),
         **identity_of(facts, settings),
     }
-    finish = Finish(facts.heads, settings["truncate_dim"], settings["normalize"])
+    finish = Finish(facts.heads, settings["normalize"])
     width = _width(model, probe_ids, label)
-    dim = check_dim(settings["truncate_dim"], facts.output_dim(width), label)
-    spec = Spec(label, identity, dim)
+    spec = Spec(label, identity, facts.output_dim(width))
     provenance = _provenance(folder, context.runtime, device)
     return TransformerEmbedder(spec, model, tokenizer, finish, width, provenance)
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from patcache.embedders.base import Context, Encoded, Resolved
-from patcache.embedders.finish import Finish, check_dim
+from patcache.embedders.finish import Finish
 from patcache.embedders.installed import package_folder, versions
 from patcache.embedders.settings import stated_prompts
 from patcache.errors import ModelRefused
@@ -58,13 +58,12 @@ def load(resolved: Resolved, context: Context) -> UseEmbedder:
         "weights": file_digest(resources / "weights.npz"),
         "tokenizer": file_digest(resources / "sp.model"),
         "max_tokens": None,
-        "truncate_dim": settings["truncate_dim"],
+        "truncate_dim": None,
         "normalize": settings["normalize"],
         "prompts": stated_prompts(settings["prompts"], resolved.label),
         "storage": settings["storage"],
         "text": settings["text"],
     }
-    dim = check_dim(settings["truncate_dim"], DIM, resolved.label)
-    finish = Finish((), settings["truncate_dim"], settings["normalize"])
+    finish = Finish((), settings["normalize"])
     threads = context.runtime.threads or os.cpu_count() or 1
-    return UseEmbedder(Spec(resolved.label, identity, dim), USE(threads=threads), finish, threads)
+    return UseEmbedder(Spec(resolved.label, identity, DIM), USE(threads=threads), finish, threads)

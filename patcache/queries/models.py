@@ -10,8 +10,8 @@ from patcache.embedders.catalogue import PresetRow, presets
 from patcache.errors import VectorsDamaged
 from patcache.listing import Listing, column
 from patcache.records import Spec
+from patcache.steps.rows import spec_rows
 from patcache.store.specs import specs
-from patcache.vectors.rows import open_rows
 
 if TYPE_CHECKING:
     from patcache.store import StoreFolder
@@ -72,7 +72,7 @@ def _stored_row(store: StoreFolder, spec: Spec, scored: Mapping[str, str]) -> Mo
         spec_id=spec.spec_id,
     )
     try:
-        rows = open_rows(store.vectors_path / spec.spec_id, spec)
+        rows = spec_rows(store, spec)
     except VectorsDamaged as error:
         return replace(row, note=f"damaged: {error.what}")
     if rows.n_rows == 0:

@@ -16,6 +16,7 @@ from patcache.records import ModelRequest, Progress, Runtime, Spec
 from patcache.steps.interrupts import Interrupts
 from patcache.steps.loading import Loaded, Model, find_model, keep_fit, load_model
 from patcache.steps.needed import Needed, Scope, blocks_of, by_role, find_scopes, needed_texts
+from patcache.steps.rows import spec_rows
 from patcache.store.scores import refuse_removed
 from patcache.store.specs import (
     Encoding,
@@ -31,7 +32,7 @@ from patcache.store.specs import (
 )
 from patcache.store.texts import patent_ids, sample_patents
 from patcache.vectors.journal import Block, Run
-from patcache.vectors.rows import AnyRows, open_rows
+from patcache.vectors.rows import AnyRows
 
 if TYPE_CHECKING:
     import duckdb
@@ -85,7 +86,7 @@ def embed(
     model = find_model(store, request, embedder, refit=refit)
     needed = None
     if model.spec is not None:
-        rows = open_rows(store.vectors_path / model.spec.spec_id, model.spec)
+        rows = spec_rows(store, model.spec)
         if (known := _done_spec(store, rows, scopes)) is not None:
             return _report(rows, model.label, known)
         needed = needed_texts(store, model.spec, scopes)
@@ -109,7 +110,7 @@ def _encode_missing(
 ) -> EmbedReport:
     with store.read() as cursor:
         refuse_taken_label(cursor, loaded.spec)
-    rows = open_rows(store.vectors_path / loaded.spec.spec_id, loaded.spec)
+    rows = spec_rows(store, loaded.spec)
     with rows.writing():
         keep_fit(loaded, rows.folder)
         _begin(store, model, rows)

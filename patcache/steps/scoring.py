@@ -14,6 +14,7 @@ from patcache.kernels import footrule
 from patcache.kernels.cosine import dense_cosines, sparse_cosines
 from patcache.records import Progress, Spec, TupleSet
 from patcache.steps.needed import by_role
+from patcache.steps.rows import spec_rows
 from patcache.store.scores import (
     SampleSize,
     Scored,
@@ -32,7 +33,7 @@ from patcache.store.scores import (
 from patcache.store.specs import labelled_spec, specs
 from patcache.store.texts import text_keys_of
 from patcache.vectors.keys import first_of_each
-from patcache.vectors.rows import AnyRows, open_rows
+from patcache.vectors.rows import AnyRows
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -128,7 +129,7 @@ def _score_pair(
         is_done = n_scored(cursor, scored) == size.n_tuples
     n_new = 0
     if not is_done:
-        rows = open_rows(store.vectors_path / spec.spec_id, spec)
+        rows = spec_rows(store, spec)
         places = _rows_of_pending(store, size, scored, rows)
         if places.n_missing:
             return ScoreReport(

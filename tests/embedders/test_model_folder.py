@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from patcache.embedders.finish import Finish, check_dim, read_dense, read_safetensors, unit_length
+from patcache.embedders.finish import Finish, read_dense, read_safetensors, unit_length
 from patcache.embedders.model_folder import (
     config_digest,
     position_limit,
@@ -100,7 +100,7 @@ def test_dense_heads_go_with_the_makers_pooling_only(tmp_path: Path) -> None:
 def test_a_dense_head_worked_by_hand(tmp_path: Path) -> None:
     # (1, 1): (1 + 2 + 0.5, -1 + 0, 3 - 1) = (3.5, -1, 2), then tanh.
     head = read_dense(dense_folder(tmp_path))
-    found = Finish([head], None, normalize=False)(np.ones((1, 2), dtype=np.float32))
+    found = Finish([head], normalize=False)(np.ones((1, 2), dtype=np.float32))
     np.testing.assert_allclose(found, np.tanh([[3.5, -1, 2]]), rtol=1e-6)
 
 
@@ -127,13 +127,11 @@ def test_half_precision_tensors_are_read_as_float32(tmp_path: Path) -> None:
     assert found["brain"].tolist() == [[1.5]]
 
 
-def test_vectors_are_cut_before_they_are_brought_to_length_one() -> None:
-    pooled = np.array([[3, 4, 12], [0, 0, 5]], dtype=np.float32)
-    found: Any = Finish((), 2, normalize=True)(pooled)
+def test_vectors_are_brought_to_length_one_and_zero_and_nan_stay() -> None:
+    pooled = np.array([[3, 4], [0, 0]], dtype=np.float32)
+    found: Any = Finish((), normalize=True)(pooled)
     np.testing.assert_allclose(found, np.array([[0.6, 0.8], [0.0, 0.0]]), rtol=1e-6)
     assert np.isnan(unit_length(np.array([[np.nan, 1]], dtype=np.float32))).all()
-    with pytest.raises(ModelRefused, match="cannot give 9 dimensions"):
-        check_dim(9, 3, "mine")
 
 
 @pytest.mark.parametrize(
@@ -202,6 +200,8 @@ def test_prompts_are_the_folders_own_only_when_asked_for(tmp_path: Path) -> None
     assert facts(tmp_path, pooling="mean").prompts == {"query": "", "document": ""}
     asked = facts(tmp_path, pooling="mean", prompts="model").prompts
     assert asked == {"query": "query: ", "document": "passage: "}
+    for_both = facts(tmp_path, pooling="mean", prompts="query").prompts
+    assert for_both == {"query": "query: ", "document": "query: "}
     write(tmp_path / "config_sentence_transformers.json", {"prompts": {"sts": "x"}})
     with pytest.raises(ModelRefused, match="states no prompts"):
         facts(tmp_path, pooling="mean", prompts="model")

@@ -36,11 +36,15 @@ def test_an_object_and_a_function_give_their_rows() -> None:
 
 
 def test_settings_apply_after_the_object() -> None:
-    embedder = from_object(Lengths(), "lengths", "v1", truncate_dim=2)
-    assert embedder.encode(["a" * 4 + " " + "b" * 0 + "c"], "query").vectors.shape == (1, 2)
+    embedder = from_object(Lengths(), "lengths", "v1")
     np.testing.assert_allclose(
         np.linalg.norm(embedder.encode(["ab c"], "query").vectors, axis=1), 1, rtol=1e-6
     )
+
+
+def test_an_object_is_not_asked_for_fewer_dimensions() -> None:
+    with pytest.raises(ModelRefused, match=r"store\.embed\(lengths, truncate_dim=2\)"):
+        from_object(Lengths(), "lengths", "v1", truncate_dim=2)
 
 
 def test_the_fingerprint_is_the_identity_and_the_label_is_not() -> None:

@@ -203,7 +203,7 @@ def test_a_second_run_does_nothing(store: StoreFolder, monkeypatch: pytest.Monke
     def no_rows(*_: Any) -> None:
         raise AssertionError("vectors were opened")
 
-    monkeypatch.setattr(scoring, "open_rows", no_rows)
+    monkeypatch.setattr(scoring, "spec_rows", no_rows)
     assert [report.n_scored for report in score(store)] == [0]
     assert len(fetch(store, DISTANCES, "letters")) == 80
 
