@@ -28,6 +28,20 @@ def text_keys(texts: Sequence[str]) -> KeyArray:
     return np.frombuffer(joined, dtype=np.uint8).reshape(len(texts), KEY_BYTES)
 
 
+def pair_keys(queries: KeyArray, documents: KeyArray) -> KeyArray:
+    """Keys of pairs of texts, which tell who asks: first 16 bytes of sha256 of both keys.
+
+    Shapes: queries (n, 16), documents (n, 16): keys of their texts, prompt included -> (n, 16).
+    """
+    import numpy as np
+
+    both = np.concatenate([queries, documents], axis=1).tobytes()
+    step = 2 * KEY_BYTES
+    starts = range(0, len(both), step)
+    joined = b"".join(hashlib.sha256(both[at : at + step]).digest()[:KEY_BYTES] for at in starts)
+    return np.frombuffer(joined, dtype=np.uint8).reshape(len(queries), KEY_BYTES)
+
+
 def canonical_json(value: Mapping[str, Any]) -> str:
     """JSON with sorted keys and no optional white space: equal settings, equal bytes."""
     return json.dumps(

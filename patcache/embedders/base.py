@@ -125,6 +125,7 @@ class Load(Protocol):
 EMBEDDERS = {
     "random": "patcache.embedders.random:load",
     "tfidf": "patcache.embedders.tfidf:load",
+    "bm25": "patcache.embedders.bm25:load",
     "word2vec": "patcache.embedders.word2vec:load",
     "transformer": "patcache.embedders.transformer:load",
     "onnx": "patcache.embedders.onnx:load",

@@ -53,6 +53,7 @@ def _pair(name: str, facts: tuple[str, int, int, str], other: str, mean: str, ow
 PRESETS: Mapping[str, Preset] = {
     "random": Preset("random", "the level of chance, as a model", dim=256),
     "tfidf": Preset("tfidf", "the study's: 20,000 most frequent words", dim=20_000),
+    "bm25": Preset("bm25", "scores pairs, keeps no vectors; as Lucene, k1 1.2, b 0.75"),
     "word2vec": Preset("word2vec", "the study's: 300 dimensions, mean of the words", dim=300),
     **_pair(
         "bert", _BERT, "cls", "the study's: mean of the last layer", "its token for the sequence"

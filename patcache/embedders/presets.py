@@ -19,7 +19,7 @@ from patcache.records import ModelRequest
 PYTHON_PREFIX = "python:"
 GRAPH_NAME = "model.onnx"
 HUB_NAME = re.compile(r"[\w-][\w.-]*/[\w-][\w.-]*")
-FITTED = ("tfidf", "word2vec")
+FITTED = ("tfidf", "bm25", "word2vec")
 
 __all__ = ["presets", "request_key", "resolve", "source_of"]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -32,6 +33,16 @@ def _whole(value: Any, least: int = 0, most: int = 2**31 - 1) -> int:
     if not re.fullmatch(r"\d+", str(value)) or not least <= int(value) <= most:
         raise ValueError(f"a whole number from {least} to {most}")
     return int(value)
+
+
+def _number(value: Any, least: float, most: float) -> float:
+    try:
+        number = float(value)
+    except ValueError:
+        number = math.nan
+    if not least <= number <= most:
+        raise ValueError(f"a number from {least:g} to {most:g}")
+    return number
 
 
 def _one_of(choices: tuple[str, ...], value: Any) -> str:
@@ -132,6 +143,12 @@ _SEGMENTER = {"segmenter": Setting("jieba", _segmenter)}
 SETTINGS: Mapping[str, Mapping[str, Setting]] = {
     "random": {"dim": Setting(256, _SIZE), "seed": Setting(0, _whole), **_TEXT, **_STORAGE},
     "tfidf": {"max_features": Setting(20_000, _SIZE), **_SEGMENTER, **_TEXT},
+    "bm25": {
+        "k1": Setting(1.2, partial(_number, least=0, most=1000)),
+        "b": Setting(0.75, partial(_number, least=0, most=1)),
+        **_SEGMENTER,
+        **_TEXT,
+    },
     "word2vec": {
         "dim": Setting(300, _SIZE),
         "sg": Setting(0, partial(_whole, most=1)),

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from patcache.embedders.base import Context, Embedder, Fitted, Resolved, load
-from patcache.embedders.presets import request_key, resolve
+from patcache.embedders.presets import FITTED, request_key, resolve
 from patcache.errors import ModelRefused
 from patcache.hashing import settings_digest
 from patcache.records import ModelRequest, Runtime, Spec, TextView
@@ -154,7 +154,7 @@ def _check_fit(resolved: Resolved, fit_on: str, *, refit: bool) -> None:
         raise ModelRefused(
             f"{resolved.label} cannot be fitted",
             f"a {resolved.kind} model is not made from a corpus",
-            "fitted models are tfidf and word2vec",
+            f"fitted models are {', '.join(FITTED)}",
         )
 
 
