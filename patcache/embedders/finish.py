@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from patcache.embedders.tensors import read_tensors
 from patcache.errors import ModelRefused
 from patcache.hashing import file_digest
 
@@ -22,7 +22,6 @@ _ACTIVATIONS: Mapping[str, Callable[[FloatArray], FloatArray]] = {
     "Identity": lambda x: x,
     "ReLU": lambda x: np.maximum(x, np.float32(0)),
 }
-_DTYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,29 +80,7 @@ def read_dense(folder: Path) -> Dense:
         raise ModelRefused(
             f"the Dense head {folder} has no model.safetensors", "pickled weights are not read"
         )
-    tensors = read_safetensors(path)
+    tensors = read_tensors(path)
     weight = tensors["linear.weight"]
     bias = tensors.get("linear.bias", np.zeros(len(weight), dtype=np.float32))
     return Dense(weight, bias, activation, file_digest(path))
-
-
-def read_safetensors(path: Path) -> dict[str, FloatArray]:
-    """The tensors of a safetensors file as float32, without torch.
-
-    Source: the format's own description: 8 bytes of length, a JSON header, then the bytes.
-    """
-    content = path.read_bytes()
-    start = 8 + int.from_bytes(content[:8], "little")
-    header: dict[str, Any] = json.loads(content[8:start])
-    header.pop("__metadata__", None)
-    return {name: _tensor(content, start, entry) for name, entry in header.items()}
-
-
-def _tensor(content: bytes, start: int, entry: Mapping[str, Any]) -> FloatArray:
-    dtype = _DTYPES[entry["dtype"]]
-    first, _ = entry["data_offsets"]
-    count = math.prod(entry["shape"])
-    raw = np.frombuffer(content, dtype=dtype, count=count, offset=start + first)
-    if entry["dtype"] == "BF16":  # the upper half of a float32
-        raw = (raw.astype(np.uint32) << np.uint32(16)).view(np.float32)
-    return raw.astype(np.float32).reshape(entry["shape"])

@@ -8,60 +8,31 @@ import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from patcache.embedders.base import Context, Encoded, Resolved
-from patcache.embedders.fits import Columns, Fit, read_fit, save_fit
+from patcache.embedders.base import Context, Resolved
+from patcache.embedders.fits import Fit, read_fit, save_fit
 from patcache.embedders.installed import versions
-from patcache.embedders.tfidf import count_words
+from patcache.embedders.means import WordMeans
 from patcache.embedders.token_cache import TokenCache, Tokens
 from patcache.errors import ModelRefused
-from patcache.records import Role, Spec
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_array
-
-    from patcache.records import FloatArray
+from patcache.records import Spec
 
 MAX_WORDS = 10_000  # gensim drops what is longer: long texts go in as several pieces
 
 
-class Word2VecEmbedder:
-    """The mean of the vectors of a text's known words, each as often as it stands there.
-
-    A text without a known word has the zero vector, and its tuples are undefined.
-    """
+class Word2VecEmbedder(WordMeans):
+    """Words have the vectors that were trained for them here."""
 
     def __init__(self, spec: Spec, fit: Fit, cache: TokenCache) -> None:
-        self.spec = spec
-        self.device = "cpu"
-        self.provenance: Mapping[str, Any] = versions("numpy", "scipy", "gensim")
+        super().__init__(spec, fit.words, fit.values, cache, versions("numpy", "scipy", "gensim"))
         self._fit = fit
-        self._cache = cache
-        self._columns = Columns(fit.words)
-
-    def encode(self, texts: Sequence[str], role: Role) -> Encoded:
-        """Row i for texts[i]."""
-        tokens = self._cache.tokens(texts)
-        counts = count_words(tokens, self._columns.of(self._cache.words), len(self._fit.words))
-        return Encoded(mean_vectors(counts, self._fit.values))
 
     def save_fit(self, folder: Path) -> None:
         """Writes the words and their vectors."""
         save_fit(self._fit, folder)
-
-
-def mean_vectors(counts: csr_array, vectors: FloatArray) -> FloatArray:
-    """The mean vector of each text's words, zero where it has none.
-
-    Shapes: counts (n, V), vectors (V, dim) -> (n, dim) float32.
-    """
-    n_known = np.asarray(counts.sum(axis=1)).reshape(-1, 1)
-    sums = counts.astype(np.float32) @ vectors
-    means: FloatArray = (sums / np.maximum(n_known, 1)).astype(np.float32)
-    return means
 
 
 class Sentences:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from patcache.embedders.finish import Finish, read_dense, read_safetensors, unit_length
+from patcache.embedders.finish import Finish, read_dense, unit_length
 from patcache.embedders.model_folder import (
     config_digest,
     position_limit,
@@ -18,6 +18,7 @@ from patcache.embedders.model_folder import (
     weight_files,
     weights_digest,
 )
+from patcache.embedders.tensors import read_tensors
 from patcache.errors import ModelRefused
 from tests.embedders.tiny import add_pooling
 
@@ -122,7 +123,7 @@ def test_half_precision_tensors_are_read_as_float32(tmp_path: Path) -> None:
             "brain": ("BF16", [1, 1], (0x3FC0).to_bytes(2, "little")),
         },
     )
-    found = read_safetensors(tmp_path / "t.safetensors")
+    found = read_tensors(tmp_path / "t.safetensors")
     assert found["half"].tolist() == [1.5, -2.0]
     assert found["brain"].tolist() == [[1.5]]
 

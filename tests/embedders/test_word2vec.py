@@ -13,7 +13,8 @@ import pytest
 
 from patcache.embedders import word2vec as module
 from patcache.embedders.base import Context
-from patcache.embedders.word2vec import Word2VecEmbedder, mean_vectors
+from patcache.embedders.means import mean_vectors
+from patcache.embedders.word2vec import Word2VecEmbedder
 from patcache.errors import ModelRefused
 from tests.embedders.tiny import Texts, opened
 
