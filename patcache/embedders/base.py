@@ -56,6 +56,17 @@ class Staged(Embedder, Protocol):
         """Vectors of the texts that were prepared."""
 
 
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """Similarities of some pairs of texts, and how many of the pairs were cut to fit.
+
+    Shapes: values (n,) float32, value i for pair i; NaN where a pair has no similarity.
+    """
+
+    values: FloatArray
+    n_truncated: int = 0
+
+
 class PairScorer(Protocol):
     """Gives the similarity of pairs of texts without vectors: BM25, cross-encoders.
 
@@ -66,8 +77,8 @@ class PairScorer(Protocol):
     device: str
     provenance: Mapping[str, Any]
 
-    def score(self, queries: Sequence[str], documents: Sequence[str]) -> FloatArray:
-        """Similarities (n,) float32 of queries[i] and documents[i]; larger is more alike."""
+    def score(self, queries: Sequence[str], documents: Sequence[str]) -> Scores:
+        """Similarities of queries[i] and documents[i]; larger is more alike."""
 
 
 class FitTexts(Protocol):
@@ -129,6 +140,7 @@ EMBEDDERS = {
     "word2vec": "patcache.embedders.word2vec:load",
     "transformer": "patcache.embedders.transformer:load",
     "onnx": "patcache.embedders.onnx:load",
+    "cross-encoder": "patcache.embedders.cross_encoder:load",
     "use": "patcache.embedders.use:load",
     "python": "patcache.embedders.python:load",
 }

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from patcache.embedders.base import Context, Resolved
+from patcache.embedders.base import Context, Resolved, Scores
 from patcache.embedders.fits import Columns, Fit, read_fit, save_fit
 from patcache.embedders.installed import versions
 from patcache.embedders.tfidf import count_words
@@ -19,8 +19,6 @@ from patcache.records import Spec
 if TYPE_CHECKING:
     from numpy.typing import NDArray
     from scipy.sparse import csr_array
-
-    from patcache.records import FloatArray
 
 IDF = "lucene"
 
@@ -51,8 +49,8 @@ class Bm25Scorer:
         self._idf = np.log1p((fit.n_texts - n_texts_with + 0.5) / (n_texts_with + 0.5))
         self._mean_length = n_uses.sum() / fit.n_texts
 
-    def score(self, queries: Sequence[str], documents: Sequence[str]) -> FloatArray:
-        """Scores (n,) float32 of documents[i] for queries[i]; a text is counted once."""
+    def score(self, queries: Sequence[str], documents: Sequence[str]) -> Scores:
+        """Scores of documents[i] for queries[i]; each distinct text is counted once."""
         query_at, query_tokens = self._distinct(queries)
         document_at, document_tokens = self._distinct(documents)
         asked = self._counts(query_tokens)[query_at]
@@ -60,7 +58,7 @@ class Bm25Scorer:
         sums = np.asarray((asked * weights).sum(axis=1), dtype=np.float64)
         is_empty = _lengths(query_tokens)[query_at] == 0
         is_empty |= _lengths(document_tokens)[document_at] == 0
-        return np.where(is_empty, np.nan, sums).astype(np.float32)
+        return Scores(np.where(is_empty, np.nan, sums).astype(np.float32))
 
     def save_fit(self, folder: Path) -> None:
         """Writes the words, and for each in how many texts and how often it stands."""

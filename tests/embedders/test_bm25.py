@@ -33,7 +33,7 @@ def bm25(texts: Texts, tmp_path: Path | None = None, **settings: Any) -> Bm25Sco
 
 
 def one(scorer: Bm25Scorer, query: str, document: str) -> float:
-    return float(scorer.score([query], [document])[0])
+    return float(scorer.score([query], [document]).values[0])
 
 
 def test_scores_worked_by_hand() -> None:
@@ -64,10 +64,10 @@ def test_no_known_word_in_common_scores_0_and_no_word_at_all_has_no_score() -> N
     scorer = bm25(TEXTS)
     queries = ["unheard", "red", "red", "", "red", "- -"]
     documents = ["red battery", "unheard", "cell", "red", "...", "red"]
-    found = scorer.score(queries, documents)
+    found = scorer.score(queries, documents).values
     assert found[:3].tolist() == [0, 0, 0]
     assert np.isnan(found[3:]).all()
-    assert scorer.score([], []).shape == (0,)
+    assert scorer.score([], []).values.shape == (0,)
 
 
 def test_target_and_candidate_are_not_equals() -> None:
@@ -104,7 +104,7 @@ def test_random_word_lists_have_the_scores_of_plain_python(k1: float, b: float) 
     queries = [text(vocabulary) for _ in range(8)]
     documents = [text(vocabulary) for _ in range(12)]
     pairs = [(query, document) for query in queries for document in documents]
-    found = bm25(corpus, k1=k1, b=b).score([q for q, _ in pairs], [d for _, d in pairs])
+    found = bm25(corpus, k1=k1, b=b).score([q for q, _ in pairs], [d for _, d in pairs]).values
     expected = [plain_bm25(corpus, query, document, k1, b) for query, document in pairs]
     assert found == pytest.approx(expected, rel=1e-6)
 
@@ -114,7 +114,7 @@ def test_the_order_and_company_of_pairs_change_no_bit(shared: Path, tmp_path: Pa
     one_way, other = bm25(texts), bm25(Texts(list(texts)[::-1]), tmp_path)
     assert one_way.spec == other.spec
     queries, documents = texts[:10] * 3, texts[10:40]
-    together = one_way.score(queries, documents)
+    together = one_way.score(queries, documents).values
     alone = [one(other, *pair) for pair in zip(queries[::-1], documents[::-1], strict=True)]
     assert together.tolist() == alone[::-1]
     assert (together > 0).all()
@@ -127,7 +127,7 @@ def test_a_stored_fit_gives_the_same_bytes(tmp_path: Path) -> None:
     again: Any = opened("bm25", context, segmenter="regex")
     assert again.spec == scorer.spec
     pairs = [TEXTS, list(TEXTS)[::-1]]
-    assert again.score(*pairs).tobytes() == scorer.score(*pairs).tobytes()
+    assert again.score(*pairs).values.tobytes() == scorer.score(*pairs).values.tobytes()
     assert {path.suffix for path in (tmp_path / "fit").iterdir()} == {".npy", ".txt", ".json"}
 
 
