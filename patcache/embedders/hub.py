@@ -23,10 +23,11 @@ WANTED = (
     "[0-9]_*/config.json",
     "[0-9]_*/*.safetensors",
 )
+CODE = ("*.py",)
 
 
-def locate(model: str, revision: str | None, label: str) -> Path:
-    """The folder of a model, given as a folder or as a hub name.
+def locate(model: str, revision: str | None, label: str, *, with_code: bool = False) -> Path:
+    """The folder of a model, given as a folder or as a hub name; with_code: its .py files too.
 
     Errors: ModelRefused where it is neither here nor can be fetched.
     """
@@ -34,10 +35,12 @@ def locate(model: str, revision: str | None, label: str) -> Path:
         return Path(model)
     from huggingface_hub import snapshot_download
 
-    wanted: dict[str, Any] = {"revision": revision, "allow_patterns": list(WANTED)}
+    patterns = [*WANTED, *CODE] if with_code else list(WANTED)
+    wanted: dict[str, Any] = {"revision": revision, "allow_patterns": patterns}
     try:
         folder = Path(snapshot_download(model, local_files_only=True, **wanted))
-        if any(folder.glob("*.safetensors")):
+        needed = ("*.safetensors", *CODE) if with_code else ("*.safetensors",)
+        if all(any(folder.glob(pattern)) for pattern in needed):
             return folder
     except (OSError, ValueError):
         pass  # nothing of it is here yet

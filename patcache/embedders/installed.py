@@ -1,7 +1,8 @@
-"""Which packages are installed, and where: looked up, not imported."""
+"""Which packages are installed, and where: looked up, not imported; and how many cores."""
 
 from __future__ import annotations
 
+import os
 from importlib import import_module, metadata
 from importlib.util import find_spec
 from pathlib import Path
@@ -26,6 +27,12 @@ def versions(*packages: str) -> dict[str, str]:
         except metadata.PackageNotFoundError:
             continue
     return found
+
+
+def n_cores() -> int:
+    """Cores that this process may use."""
+    allowed = getattr(os, "sched_getaffinity", None)
+    return len(allowed(0)) if allowed else os.cpu_count() or 1
 
 
 def package_folder(name: str) -> Path | None:

@@ -1,22 +1,30 @@
 """Networks by ONNX Runtime: the fastest way on a CPU, and no torch needed.
 
-One session with a single thread inside is shared by one Python thread a core, each with one text:
-no padding, no batches, the same bits for a text whatever stands beside it.
+On a CPU one session with a single thread inside is shared by one Python thread a core, each with
+one text: no padding, no batches, the same bits for a text whatever stands beside it. On a GPU, or
+where a number of tokens is asked for, texts of like length go in padded batches.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from patcache.embedders.base import Context, Encoded, Resolved
+from patcache.embedders.batches import (
+    Batches,
+    Prepared,
+    check_overflow,
+    is_out_of_memory,
+    pad,
+    tokenized,
+)
 from patcache.embedders.finish import Finish
-from patcache.embedders.installed import versions
+from patcache.embedders.installed import n_cores, versions
 from patcache.embedders.model_folder import identity_of, read_facts, tokenizer_digest
 from patcache.embedders.onnx_graph import read_graph
 from patcache.embedders.transformer import PROBE
@@ -28,11 +36,12 @@ if TYPE_CHECKING:
 
 INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 OUTPUTS = ("last_hidden_state", "token_embeddings", "hidden_states")
+BATCH_TOKENS = {"cuda": 16_384}  # on a CPU texts go one by one
 PROVIDERS = {"cpu": "CPUExecutionProvider", "cuda": "CUDAExecutionProvider"}
 
 
 class OnnxEmbedder:
-    """Texts one by one through a graph, on all cores."""
+    """Texts through a graph: one by one on all cores, or in batches."""
 
     def __init__(
         self,
@@ -42,12 +51,14 @@ class OnnxEmbedder:
         finish: Finish,
         width: int,
         threads: int,
+        budget: int | None,
     ) -> None:
         self.spec = spec
         self.device = network.device
         self.provenance: Mapping[str, Any] = {
             **versions("onnxruntime", "onnxruntime-gpu", "tokenizers", "numpy"),
             "threads": threads,
+            "batch_tokens": budget,
             "provider": network.session.get_providers()[0],
         }
         self._network = network
@@ -55,22 +66,53 @@ class OnnxEmbedder:
         self._finish = finish
         self._width = width
         self._threads = threads
+        self._batches = None if budget is None else Batches(budget, spec.label, self.device)
 
     def encode(self, texts: Sequence[str], role: Role) -> Encoded:
         """Row i for texts[i]; a text without a token has the zero vector."""
-        encodings = self._tokenizer.encode_batch(list(texts))
-        pooled = np.zeros((len(texts), self._width), dtype=np.float32)
+        return self.encode_prepared(self.prepare(texts, role))
+
+    def prepare(self, texts: Sequence[str], role: Role) -> Prepared:
+        """Token ids of each text, cut to fit."""
+        return tokenized(self._tokenizer, texts)
+
+    def encode_prepared(self, prepared: Prepared) -> Encoded:
+        """Row i for text i.
+
+        Errors: ModelRefused for numbers beyond fp16, or where one text alone is out of memory.
+        """
+        pooled = self._alone(prepared) if self._batches is None else self._batched(prepared)
+        arithmetic = self.spec.identity["engine"]["arithmetic"]
+        check_overflow(pooled, prepared.texts, arithmetic, self.spec.label)
+        return Encoded(self._finish(pooled), prepared.n_truncated)
+
+    def _alone(self, prepared: Prepared) -> FloatArray:
+        """Each text in a call of its own, the longest first, so that no core waits at the end."""
+        pooled = np.zeros((len(prepared.ids), self._width), dtype=np.float32)
 
         def encode_one(row: int) -> None:
-            if encodings[row].ids:
-                pooled[row] = self._network.pooled(encodings[row].ids, encodings[row].type_ids)
+            pooled[row] = self._network.pooled([prepared.ids[row]], [prepared.type_ids[row]])[0]
 
-        longest_first = sorted(range(len(texts)), key=lambda row: -len(encodings[row].ids))
         with ThreadPoolExecutor(self._threads) as pool:
-            for _ in pool.map(encode_one, longest_first):
+            for _ in pool.map(encode_one, prepared.longest_first()):
                 pass
-        n_truncated = sum(bool(encoding.overflowing) for encoding in encodings)
-        return Encoded(self._finish(pooled), n_truncated)
+        return pooled
+
+    def _batched(self, prepared: Prepared) -> FloatArray:
+        batches = cast(Batches, self._batches)
+
+        def compute(members: Sequence[int]) -> FloatArray | None:
+            ids, types = ([rows[i] for i in members] for rows in (prepared.ids, prepared.type_ids))
+            try:
+                return self._network.pooled(ids, types)
+            except Exception as error:  # ONNX Runtime's errors have no ancestor of their own
+                if not is_out_of_memory(error):
+                    raise
+                return None
+
+        pooled = batches.pooled(prepared, self._width, compute)
+        self.provenance = {**self.provenance, "batch_tokens": batches.budget}
+        return pooled
 
 
 class Network:
@@ -86,19 +128,23 @@ class Network:
         self._output = output
         self._pooling = pooling
 
-    def pooled(self, ids: Sequence[int], type_ids: Sequence[int]) -> FloatArray:
-        """The mean of the vectors of a text's tokens, the first one or the last one.
+    def pooled(self, ids: Sequence[Sequence[int]], type_ids: Sequence[Sequence[int]]) -> FloatArray:
+        """The mean of the vectors of each text's tokens, the first one or the last one.
 
-        Shapes: ids (tokens,) -> (width,) float32.
+        Shapes: n rows of ids -> (n, width) float32.
         """
-        given = (ids, np.ones(len(ids)), type_ids)
-        columns = dict(zip(INPUTS, given, strict=True))
-        feed = {name: np.asarray([columns[name]], dtype=np.int64) for name in self._inputs}
-        tokens: FloatArray = self.session.run([self._output], feed)[0][0].astype(np.float32)
+        padded, mask = pad(ids)
+        types, _ = pad(type_ids)
+        columns = dict(zip(INPUTS, (padded, mask, types), strict=True))
+        feed = {name: columns[name] for name in self._inputs}
+        tokens = self.session.run([self._output], feed)[0]
+        return np.stack([self._one(tokens[i, : len(row)]) for i, row in enumerate(ids)])
+
+    def _one(self, tokens: FloatArray) -> FloatArray:
         if self._pooling == "mean":
-            mean: FloatArray = tokens.mean(axis=0)
+            mean: FloatArray = tokens.astype(np.float32).mean(axis=0)
             return mean
-        one: FloatArray = tokens[0 if self._pooling == "cls" else -1]
+        one: FloatArray = tokens[0 if self._pooling == "cls" else -1].astype(np.float32)
         return one
 
 
@@ -112,11 +158,12 @@ def load(resolved: Resolved, context: Context) -> OnnxEmbedder:
     graph, folder = Path(settings["model"]), Path(settings["tokenizer"])
     facts = read_facts(folder, settings, label)
     tokenizer = open_tokenizer(folder / "tokenizer.json", facts.max_tokens)
+    threads = context.runtime.threads or n_cores()
     session = open_session(graph, context.runtime, label)
     output = _output(session, settings["output"], label)
     network = Network(session, output, facts.pooling)
     probe = tokenizer.encode(PROBE)
-    width = len(network.pooled(probe.ids, probe.type_ids))
+    width = network.pooled([probe.ids], [probe.type_ids]).shape[1]
     found = read_graph(graph)
     identity = {
         "embedder": "onnx",
@@ -126,9 +173,9 @@ def load(resolved: Resolved, context: Context) -> OnnxEmbedder:
         **identity_of(facts, settings),
     }
     finish = Finish(facts.heads, settings["normalize"])
-    threads = context.runtime.threads or os.cpu_count() or 1
     spec = Spec(label, identity, facts.output_dim(width))
-    return OnnxEmbedder(spec, network, tokenizer, finish, width, threads)
+    budget = context.runtime.batch_tokens or BATCH_TOKENS.get(network.device)
+    return OnnxEmbedder(spec, network, tokenizer, finish, width, threads, budget)
 
 
 def open_tokenizer(path: Path, max_tokens: int) -> Any:
@@ -142,7 +189,7 @@ def open_tokenizer(path: Path, max_tokens: int) -> Any:
 
 
 def open_session(graph: Path, runtime: Runtime, label: str) -> Any:
-    """A session with one thread inside, on the provider asked for.
+    """A session on the provider asked for, with one thread inside, or all of them for batches.
 
     ONNX Runtime falls back to the CPU without an error, so the provider is read back.
     Errors: ModelRefused if it is not the one asked for and the CPU is not allowed instead.
@@ -150,19 +197,24 @@ def open_session(graph: Path, runtime: Runtime, label: str) -> Any:
     import onnxruntime
 
     available = onnxruntime.get_available_providers()
-    kind = runtime.device.partition(":")[0]
+    kind, _, number = runtime.device.partition(":")
     wanted = PROVIDERS["cuda"] if PROVIDERS["cuda"] in available else PROVIDERS["cpu"]
     wanted = wanted if kind == "auto" else PROVIDERS.get(kind, kind)
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    options.intra_op_num_threads = (runtime.threads or n_cores()) if runtime.batch_tokens else 1
+    options.inter_op_num_threads = 1
     options.log_severity_level = 4 if kind == "auto" else 3
-    providers: list[Any] = [p for p in (wanted,) if p in available and p != PROVIDERS["cpu"]]
-    number = runtime.device.partition(":")[2]
-    if number and providers:
-        providers = [(providers[0], {"device_id": int(number)})]
-    session = onnxruntime.InferenceSession(
-        str(graph), options, providers=[*providers, PROVIDERS["cpu"]]
-    )
+    providers: list[Any] = [PROVIDERS["cpu"]]
+    if wanted in available and wanted != PROVIDERS["cpu"]:
+        providers.insert(0, (wanted, _provider_options(wanted, number)))
+    try:
+        session = onnxruntime.InferenceSession(
+            str(graph), options, providers=providers, enable_fallback=0
+        )
+    except (ValueError, RuntimeError) as error:  # a device number that is not there
+        raise ModelRefused(
+            f"{label} cannot run on {runtime.device}", str(error).splitlines()[0][:300]
+        ) from error
     found = session.get_providers()[0]
     if kind != "auto" and found != wanted and not runtime.allow_cpu:
         raise ModelRefused(
@@ -171,6 +223,17 @@ def open_session(graph: Path, runtime: Runtime, label: str) -> Any:
             "install onnxruntime-gpu with its CUDA libraries, or allow the CPU (--allow-cpu)",
         )
     return session
+
+
+def _provider_options(provider: str, number: str) -> dict[str, Any]:
+    """Of CUDA: which card, arithmetic that is fp32 and not TF32, memory as it is needed."""
+    if provider != PROVIDERS["cuda"]:
+        return {}
+    return {
+        "device_id": int(number or 0),
+        "use_tf32": 0,
+        "arena_extend_strategy": "kSameAsRequested",
+    }
 
 
 def _output(session: Any, asked: str | None, label: str) -> str:

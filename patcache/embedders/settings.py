@@ -165,6 +165,7 @@ SETTINGS: Mapping[str, Mapping[str, Setting]] = {
         "model": Setting(None, _folder_or_name),
         "revision": Setting(None, partial(_optional, str)),
         "arithmetic": Setting("fp32", partial(_one_of, ("fp32", "bf16", "fp16"))),
+        "trust_remote_code": Setting(False, _flag),  # code that the model's folder brings along
         **_NETWORK,
         **_FINISH,
         **_TEXT,
@@ -178,6 +179,13 @@ SETTINGS: Mapping[str, Mapping[str, Setting]] = {
         **_FINISH,
         **_TEXT,
         **_STORAGE,
+    },
+    "cross-encoder": {
+        "model": Setting(None, _folder_or_name),
+        "revision": Setting(None, partial(_optional, str)),
+        "max_tokens": _NETWORK["max_tokens"],
+        "prompts": _FINISH["prompts"],
+        **_TEXT,
     },
     "use": {**_FINISH, **_TEXT, **_STORAGE},
     "python": {

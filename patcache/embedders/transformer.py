@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import logging
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from patcache.embedders.base import Context, Encoded, Resolved
+from patcache.embedders.batches import (
+    Batches,
+    Prepared,
+    check_overflow,
+    is_out_of_memory,
+    pad,
+    tokenized,
+)
 from patcache.embedders.finish import Finish
 from patcache.embedders.hub import locate
 from patcache.embedders.installed import quieten_transformers, versions
+from patcache.embedders.model_code import code_identity, refuse_code
 from patcache.embedders.model_folder import (
     config_digest,
     identity_of,
@@ -31,13 +39,13 @@ if TYPE_CHECKING:
 
 PROBE = "Ein Verfahren, USB-C 3.5mm Ünïcode 混凝土 AND\tlithium-ion"
 BATCH_TOKENS = {"cpu": 1024, "mps": 8192, "cuda": 16_384}
+LARGE_CARD_BYTES, LARGE_CARD_TOKENS = 40_000_000_000, 65_536
+
+log = logging.getLogger(__name__)
 
 
 class TransformerEmbedder:
-    """Texts in batches of like length, by a budget of tokens; padded on the right and masked.
-
-    A text without a token has the zero vector.
-    """
+    """Texts in batches of like length, by a budget of tokens; padded on the right and masked."""
 
     def __init__(
         self,
@@ -46,116 +54,70 @@ class TransformerEmbedder:
         tokenizer: Any,
         finish: Finish,
         width: int,
+        budget: int,
         provenance: Mapping[str, Any],
     ) -> None:
         self.spec = spec
         self.device = str(next(model.parameters()).device)
+        self.provenance: Mapping[str, Any] = {**provenance, "batch_tokens": budget}
         self._model = model
         self._tokenizer = tokenizer
         self._finish = finish
         self._width = width
-        self._budget = BATCH_TOKENS.get(self.device.partition(":")[0], 1024)
-        self.provenance: Mapping[str, Any] = {**provenance, "batch_tokens": self._budget}
+        self._batches = Batches(budget, spec.label, self.device)
+        self._fast = getattr(tokenizer, "backend_tokenizer", None)
+        if self._fast is not None:
+            self._fast.no_padding()
+            self._fast.enable_truncation(spec.identity["max_tokens"])
 
     def encode(self, texts: Sequence[str], role: Role) -> Encoded:
-        """Row i for texts[i].
+        """Row i for texts[i]; a text without a token has the zero vector."""
+        return self.encode_prepared(self.prepare(texts, role))
+
+    def prepare(self, texts: Sequence[str], role: Role) -> Prepared:
+        """Token ids of each text, cut to fit."""
+        if self._fast is not None:
+            return tokenized(self._fast, texts)
+        limit = self.spec.identity["max_tokens"]
+        whole = [self._tokenizer(text, return_attention_mask=False) for text in texts]
+        cut = [
+            self._tokenizer(text, truncation=True, max_length=limit, return_attention_mask=False)
+            for text in texts
+        ]
+        n_truncated = sum(len(tokens["input_ids"]) > limit for tokens in whole)
+        return Prepared(texts, [tokens["input_ids"] for tokens in cut], [], n_truncated)
+
+    def encode_prepared(self, prepared: Prepared) -> Encoded:
+        """Row i for text i.
 
         Errors: ModelRefused for numbers beyond fp16, or where one text alone is out of memory.
         """
-        rows, n_truncated = self._tokens(texts)
-        pooled = np.zeros((len(texts), self._width), dtype=np.float32)
-        order = sorted((i for i, row in enumerate(rows) if row), key=lambda i: len(rows[i]))
-        done = 0
-        while done < len(order):
-            waiting = order[done : done + self._budget]  # more could not fit
-            batch = next(batches([len(rows[i]) for i in waiting], self._budget))
-            members = waiting[batch.start : batch.stop]
-            found = self._try(pad([rows[i] for i in members]))
-            if found is None:
-                self._halve(len(members), max(len(rows[i]) for i in members))
-                continue
-            pooled[members] = found
-            done += len(members)
-        self._check_overflow(pooled)
-        return Encoded(self._finish(pooled), n_truncated)
 
-    def _tokens(self, texts: Sequence[str]) -> tuple[list[list[int]], int]:
-        """Token ids of each text, cut to fit, and how many had to be cut."""
-        limit = self.spec.identity["max_tokens"]
-        if not texts:
-            return [], 0
-        tokens = self._tokenizer(
-            list(texts), truncation=True, max_length=limit, return_attention_mask=False
-        )
-        encodings = getattr(tokens, "encodings", None)
-        if encodings is not None:
-            return tokens["input_ids"], sum(bool(e.overflowing) for e in encodings)
-        whole = self._tokenizer(list(texts), truncation=False, return_attention_mask=False)
-        return tokens["input_ids"], sum(len(ids) > limit for ids in whole["input_ids"])
+        def compute(members: Sequence[int]) -> FloatArray | None:
+            return self._try(pad([prepared.ids[i] for i in members]))
+
+        pooled = self._batches.pooled(prepared, self._width, compute)
+        self.provenance = {**self.provenance, "batch_tokens": self._batches.budget}
+        arithmetic = self.spec.identity["engine"]["arithmetic"]
+        check_overflow(pooled, prepared.texts, arithmetic, self.spec.label)
+        return Encoded(self._finish(pooled), prepared.n_truncated)
 
     def _try(self, batch: tuple[Any, Any]) -> FloatArray | None:
         """Pooled vectors of a batch, or None if the device has not the memory for it."""
         import torch
 
-        ids, mask = (torch.from_numpy(array).to(self.device) for array in batch)
         try:
+            ids, mask = (torch.from_numpy(array).to(self.device) for array in batch)
             with torch.inference_mode():
                 hidden = self._model(input_ids=ids, attention_mask=mask).last_hidden_state
                 pooled: FloatArray = pool(hidden, mask, self.spec.identity["pooling"]).cpu().numpy()
                 return pooled
         except RuntimeError as error:  # torch's own OutOfMemoryError is one, and others say so
-            if "out of memory" not in str(error).lower():
+            if not is_out_of_memory(error):
                 raise
-            return None
-
-    def _halve(self, n_texts: int, longest: int) -> None:
-        if n_texts == 1:
-            raise ModelRefused(
-                f"{self.spec.label} does not fit into the memory of {self.device}",
-                f"one text of {longest} tokens is already too much",
-                "give a smaller max_tokens, arithmetic=bf16, or another device",
-            )
-        import torch
-
         if self.device.startswith("cuda"):
             torch.cuda.empty_cache()
-        self._budget = min(self._budget, n_texts * longest) // 2
-        self.provenance = {**self.provenance, "batch_tokens": self._budget}
-
-    def _check_overflow(self, pooled: FloatArray) -> None:
-        arithmetic = self.spec.identity["engine"]["arithmetic"]
-        bad = np.flatnonzero(~np.isfinite(pooled).all(axis=1))
-        if arithmetic == "fp16" and len(bad):
-            named = ", ".join(map(str, bad[:10])) + (", ..." if len(bad) > 10 else "")
-            raise ModelRefused(
-                f"{self.spec.label} overflows in fp16",
-                f"{len(bad)} of {len(pooled)} vectors are not finite: texts {named} of this block",
-                "take arithmetic=fp32, or bf16 where the processor has it",
-            )
-
-
-def batches(lengths: Sequence[int], budget: int) -> Iterator[range]:
-    """Runs of ascending lengths whose padded size fits the budget; one text always does."""
-    start = 0
-    for stop in range(1, len(lengths) + 1):
-        if stop == len(lengths) or (stop + 1 - start) * lengths[stop] > budget:
-            yield range(start, stop)
-            start = stop
-
-
-def pad(rows: Sequence[Sequence[int]]) -> tuple[Any, Any]:
-    """Token ids padded on the right with 0, and the mask that says which are tokens.
-
-    The mask decides, so the id of the padding does not matter, and a model needs none. On the
-    right, positions count from the first token whatever stands beside a text.
-
-    Shapes: ids and mask (n, longest) int64.
-    """
-    lengths = np.array([len(row) for row in rows])
-    mask = (np.arange(lengths.max()) < lengths[:, None]).astype(np.int64)
-    ids = np.zeros(mask.shape, dtype=np.int64)
-    ids[mask == 1] = np.concatenate([np.asarray(row, dtype=np.int64) for row in rows])
-    return ids, mask
+        return None
 
 
 def pool(hidden: torch.Tensor, mask: torch.Tensor, pooling: str) -> torch.Tensor:
@@ -178,17 +140,20 @@ def pool(hidden: torch.Tensor, mask: torch.Tensor, pooling: str) -> torch.Tensor
 
 
 def load(resolved: Resolved, context: Context) -> TransformerEmbedder:
-    """A network by torch, from a folder or the hub; never code or pickled weights of the model.
+    """A network by torch, from a folder or the hub; never pickled weights.
 
+    Code of the model runs only where the setting trust_remote_code asks for it.
     Errors: ModelRefused where torch, the model or the device is missing, or weights are.
     """
     _require_torch(resolved.label)
     settings, label = resolved.settings, resolved.label
-    folder = locate(settings["model"], settings["revision"], label)
+    is_trusted = bool(settings.get("trust_remote_code", False))
+    folder = locate(settings["model"], settings["revision"], label, with_code=is_trusted)
     files = weight_files(folder, label)
+    code = code_identity(folder, label) if is_trusted else refuse_code(folder, label)
     facts = read_facts(folder, settings, label)
     device = pick_device(context.runtime, label)
-    tokenizer, model = _open(folder, settings["arithmetic"], device, label)
+    tokenizer, model = _open(folder, settings["arithmetic"], device, label, is_trusted=is_trusted)
     probe_ids = tokenizer(PROBE)["input_ids"]
     identity = {
         "embedder": "transformer",
@@ -196,13 +161,39 @@ def load(resolved: Resolved, context: Context) -> TransformerEmbedder:
         "weights": weights_digest(files),
         "config": config_digest(read_json(folder / "config.json")),
         "tokenizer": tokenizer_digest(folder, probe_ids),
+        **code,
         **identity_of(facts, settings),
     }
     finish = Finish(facts.heads, settings["normalize"])
     width = _width(model, probe_ids, label)
     spec = Spec(label, identity, facts.output_dim(width))
-    provenance = _provenance(folder, context.runtime, device)
-    return TransformerEmbedder(spec, model, tokenizer, finish, width, provenance)
+    budget = context.runtime.batch_tokens or batch_tokens(device)
+    provenance = _provenance(folder, context.runtime, device, model, settings["arithmetic"], label)
+    return TransformerEmbedder(spec, model, tokenizer, finish, width, budget, provenance)
+
+
+def batch_tokens(device: str) -> int:
+    """Tokens in a batch that suit a device: few on a CPU, more where there is memory for them."""
+    import torch
+
+    kind = device.partition(":")[0]
+    if kind == "cuda" and torch.cuda.get_device_properties(device).total_memory >= LARGE_CARD_BYTES:
+        return LARGE_CARD_TOKENS
+    return BATCH_TOKENS.get(kind, BATCH_TOKENS["cpu"])
+
+
+def is_native(arithmetic: str, device: str) -> bool | None:
+    """Whether a device computes in that format itself; None where torch cannot say."""
+    import torch
+
+    if arithmetic == "fp32":
+        return True
+    if device.startswith("cuda"):
+        return arithmetic == "fp16" or torch.cuda.is_bf16_supported(including_emulation=False)
+    capabilities = getattr(torch.cpu, "get_capabilities", None)
+    if device != "cpu" or capabilities is None:
+        return None
+    return any(has for name, has in capabilities().items() if arithmetic in name)
 
 
 def pick_device(runtime: Runtime, label: str) -> str:
@@ -231,21 +222,21 @@ def pick_device(runtime: Runtime, label: str) -> str:
     )
 
 
-def _open(folder: Path, arithmetic: str, device: str, label: str) -> tuple[Any, Any]:
+def _open(
+    folder: Path, arithmetic: str, device: str, label: str, *, is_trusted: bool
+) -> tuple[Any, Any]:
     """Tokenizer and network, ready to compute, every weight from the folder."""
     import torch
-    from transformers import AutoModel, AutoTokenizer
+    from transformers import AutoTokenizer
 
     quieten_transformers()  # what matters of its reports, missing weights, is refused below
     dtype = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}[arithmetic]
     torch.set_float32_matmul_precision("highest")  # no TF32
     torch.backends.cudnn.allow_tf32 = False
-    options: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
+    options: dict[str, Any] = {"local_files_only": True, "trust_remote_code": is_trusted}
     try:
         tokenizer = AutoTokenizer.from_pretrained(folder, **options)
-        model, found = AutoModel.from_pretrained(
-            folder, dtype=dtype, use_safetensors=True, output_loading_info=True, **options
-        )
+        model, found = _open_network(folder, {**options, "dtype": dtype})
     except (OSError, ValueError, KeyError, ImportError) as error:
         first = str(error).strip().splitlines()[0][:300] if str(error).strip() else ""
         raise ModelRefused(
@@ -260,6 +251,21 @@ def _open(folder: Path, arithmetic: str, device: str, label: str) -> tuple[Any, 
     tokenizer.truncation_side = "right"  # the beginning of a text counts, for every engine
     model.config.use_cache = False  # keys and values are for generating text
     return tokenizer, model.eval().to(device)
+
+
+def _open_network(folder: Path, options: Mapping[str, Any]) -> tuple[Any, Mapping[str, Any]]:
+    """The network with torch's own attention where its family has it, and what was loaded."""
+    from transformers import AutoModel
+
+    more = {"use_safetensors": True, "output_loading_info": True, **options}
+    try:
+        found = AutoModel.from_pretrained(folder, attn_implementation="sdpa", **more)
+    except ValueError as error:
+        if "scaled_dot_product_attention" not in str(error):
+            raise
+        found = AutoModel.from_pretrained(folder, attn_implementation="eager", **more)
+    model, report = found
+    return model, report
 
 
 def _width(model: Any, ids: list[int], label: str) -> int:
@@ -277,16 +283,27 @@ def _width(model: Any, ids: list[int], label: str) -> int:
     return int(hidden.shape[-1])
 
 
-def _provenance(folder: Path, runtime: Runtime, device: str) -> dict[str, Any]:
+def _provenance(
+    folder: Path, runtime: Runtime, device: str, model: Any, arithmetic: str, label: str
+) -> dict[str, Any]:
     import torch
 
     if runtime.threads:
         torch.set_num_threads(runtime.threads)
-    name = torch.cuda.get_device_name(device) if device.startswith("cuda") else None
+    native = is_native(arithmetic, device)
+    if native is False:
+        log.warning(
+            "%s computes in %s, which this %s does not have: 7 to 60 times slower than fp32",
+            label,
+            arithmetic,
+            device,
+        )
     return {
         **versions("torch", "transformers", "tokenizers", "numpy"),
         "threads": torch.get_num_threads(),
-        "gpu": name,
+        "attention": getattr(model.config, "_attn_implementation", None),
+        "is_native": native,
+        "gpu": torch.cuda.get_device_name(device) if device.startswith("cuda") else None,
         "folder": str(folder),
     }
 

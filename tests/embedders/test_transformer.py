@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 
 from patcache.embedders.base import Context
-from patcache.embedders.transformer import TransformerEmbedder, batches, pad, pool
+from patcache.embedders.batches import pad
+from patcache.embedders.transformer import TransformerEmbedder, pool
 from patcache.errors import ModelRefused
+from patcache.hashing import text_key
 from patcache.records import Runtime
 from tests.embedders.test_model_folder import dense_folder
 from tests.embedders.tiny import (
@@ -84,7 +86,7 @@ def test_the_order_of_texts_and_the_batches_change_nothing(tmp_path: Path) -> No
     embedder = opened(tiny_bert(tmp_path))
     assert isinstance(embedder, TransformerEmbedder)
     together = embedder.encode(SENTENCES, "query").vectors
-    embedder._budget = 1  # every text alone
+    embedder._batches.budget = 1  # every text alone
     alone = embedder.encode(SENTENCES[::-1], "query").vectors[::-1]
     np.testing.assert_allclose(together, alone, atol=5e-6)
 
@@ -94,13 +96,6 @@ def test_a_text_without_tokens_has_the_zero_vector(tmp_path: Path) -> None:
     assert not found.vectors[0].any()
     assert found.vectors[1].any()
     assert opened(f"{tmp_path}@mean").encode([], "query").vectors.shape == (0, 8)
-
-
-def test_batches_hold_as_many_texts_as_the_budget_pads() -> None:
-    found = [list(part) for part in batches([2, 2, 3, 7, 9, 40], 14)]
-    # 3 texts padded to 3 are 9 tokens; with the fourth, 4 x 7 = 28 would be too many.
-    assert found == [[0, 1, 2], [3], [4], [5]]
-    assert list(batches([], 14)) == []
 
 
 def test_padding_and_pooling_worked_by_hand() -> None:
@@ -178,6 +173,7 @@ def test_an_overflow_in_fp16_stops_with_the_texts_and_advice(tmp_path: Path) -> 
     with pytest.raises(ModelRefused, match="overflows in fp16") as refusal:
         embedder.encode(SENTENCES[:3], "query")
     assert "texts 0, 1, 2 of this block" in refusal.value.why
+    assert f"key {text_key('battery cell').hex()} 'battery cell'" in refusal.value.why
     assert "fp32" in refusal.value.todo
     assert np.isfinite(opened(folder).encode(SENTENCES[:3], "query").vectors).all()
 
@@ -244,8 +240,9 @@ def test_pickled_missing_and_foreign_models_are_refused(tmp_path: Path) -> None:
     (remote / "config.json").write_text(
         '{"model_type": "mine", "auto_map": {"AutoModel": "code.Net"}, "n_ctx": 32}'
     )
-    with pytest.raises(ModelRefused, match="cannot be loaded"):
+    with pytest.raises(ModelRefused, match="needs code of its own") as refusal:
         opened(remote)
+    assert "--set trust_remote_code=true" in refusal.value.todo
     with pytest.raises(ModelRefused, match="asks for max"):
         add_pooling(folder, "max")
         opened(folder)
