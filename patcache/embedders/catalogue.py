@@ -104,6 +104,15 @@ PRESETS: Mapping[str, Preset] = {
     "minilm-int8": Preset(
         "onnx", "MiniLM with 8-bit weights", {}, 384, 256, "Apache-2.0", "onnx, sample-models"
     ),
+    "ms-marco-minilm": Preset(
+        "cross-encoder",
+        "scores pairs, keeps no vectors; trained on questions; model=FOLDER takes another",
+        {"model": "cross-encoder/ms-marco-MiniLM-L6-v2"},
+        None,
+        512,
+        "Apache-2.0",
+        "torch",
+    ),
     "use": Preset(
         "use",
         "Universal Sentence Encoder multilingual 3, numpy only",

@@ -60,7 +60,9 @@ def save_tokenizer(
     tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
     if special:
         tokenizer.post_processor = processors.TemplateProcessing(
-            single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
+            single="[CLS] $A [SEP]",
+            pair="[CLS] $A [SEP] $B:1 [SEP]:1",
+            special_tokens=[("[CLS]", 2), ("[SEP]", 3)],
         )
     names: dict[str, Any] = {"unk_token": "[UNK]", "pad_token": pad, "model_max_length": limit}
     saved: Any = PreTrainedTokenizerFast
@@ -85,6 +87,29 @@ def tiny_bert(folder: Path, *, pooling: str | None = "mean") -> Path:
     save_tokenizer(folder, special=True)
     if pooling:
         add_pooling(folder, pooling)
+    return folder
+
+
+def tiny_cross_encoder(folder: Path, n_labels: int = 1) -> Path:
+    """A BERT like tiny_bert with a classifier, which tells the two texts of a pair apart."""
+    transformers = pytest.importorskip("transformers")
+    torch = pytest.importorskip("torch")
+    torch.manual_seed(7)
+    config = transformers.BertConfig(
+        vocab_size=14,
+        hidden_size=8,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        intermediate_size=16,
+        max_position_embeddings=32,
+        initializer_range=0.5,
+        num_labels=n_labels,
+    )
+    transformers.BertForSequenceClassification(config).save_pretrained(folder)
+    save_tokenizer(folder, special=True)
+    path = folder / "tokenizer_config.json"
+    names = {"model_input_names": ["input_ids", "token_type_ids", "attention_mask"]}
+    path.write_text(json.dumps({**json.loads(path.read_text()), **names}))
     return folder
 
 

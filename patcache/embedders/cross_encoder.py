@@ -1,0 +1,216 @@
+"""Cross-encoders by torch: a network that reads target and candidate together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from patcache.embedders.base import Context, Resolved, Scores
+from patcache.embedders.batches import Batches, Prepared, is_out_of_memory, pad
+from patcache.embedders.hub import locate
+from patcache.embedders.installed import quieten_transformers, versions
+from patcache.embedders.model_folder import (
+    config_digest,
+    own_max_tokens,
+    position_limit,
+    read_json,
+    tokenizer_digest,
+    weight_files,
+    weights_digest,
+)
+from patcache.embedders.settings import stated_prompts
+from patcache.embedders.transformer import PROBE, batch_tokens, pick_device
+from patcache.errors import ModelRefused
+from patcache.records import Runtime, Spec
+
+if TYPE_CHECKING:
+    from patcache.records import FloatArray
+
+OUTPUTS = {1: "logit", 2: "difference"}  # by number of labels
+# Keys of config.json about what sentence-transformers makes of the logit.
+ACTIVATION_KEYS = ("sbert_ce_default_activation_function", "sentence_transformers")
+
+
+class CrossEncoder:
+    """Pairs in batches of like length, by a budget of tokens; padded on the right and masked.
+
+    The score is the raw logit; with two labels, that of the second minus that of the first. An
+    activation after it would keep the order and only lose digits. Of a pair that is too long the
+    longer text is cut first. A pair without a token has no score: NaN.
+    """
+
+    def __init__(
+        self, spec: Spec, model: Any, tokenizer: Any, budget: int, provenance: Mapping[str, Any]
+    ) -> None:
+        self.spec = spec
+        self.device = str(next(model.parameters()).device)
+        self._model = model
+        self._tokenizer = tokenizer
+        self._pad_id = model.config.pad_token_id
+        # A decoder finds its last token by the padding's id: without one, each pair alone.
+        budget = 1 if self._pad_id is None else budget
+        self.provenance: Mapping[str, Any] = {**provenance, "batch_tokens": budget}
+        self._batches = Batches(budget, spec.label, self.device)
+
+    def score(self, queries: Sequence[str], documents: Sequence[str]) -> Scores:
+        """Scores of queries[i] and documents[i]."""
+        return self.score_prepared(self.prepare(queries, documents))
+
+    def prepare(self, queries: Sequence[str], documents: Sequence[str]) -> Prepared:
+        """Token ids of each pair, cut to fit; type_ids only for a network that takes them."""
+        if not queries:
+            return Prepared(queries, [], [], 0)
+        limit = self.spec.identity["max_tokens"]
+        pairs = (list(queries), list(documents))
+        options = {"truncation": "longest_first", "max_length": limit}
+        tokens = self._tokenizer(*pairs, return_attention_mask=False, **options)
+        encodings = getattr(tokens, "encodings", None)
+        if encodings is not None:
+            n_truncated = sum(bool(e.overflowing) for e in encodings)
+        else:
+            whole = self._tokenizer(*pairs, truncation=False, return_attention_mask=False)
+            n_truncated = sum(len(ids) > limit for ids in whole["input_ids"])
+        type_ids = tokens.get("token_type_ids", [])
+        return Prepared(queries, tokens["input_ids"], type_ids, n_truncated)
+
+    def score_prepared(self, prepared: Prepared) -> Scores:
+        """Scores of the pairs that were prepared.
+
+        Errors: ModelRefused where one pair alone is out of memory.
+        """
+        compute = partial(self._try, prepared)
+        values = self._batches.pooled(prepared, 1, compute)[:, 0]
+        self.provenance = {**self.provenance, "batch_tokens": self._batches.budget}
+        values[[not row for row in prepared.ids]] = np.nan
+        return Scores(values, prepared.n_truncated)
+
+    def _try(self, prepared: Prepared, members: Sequence[int]) -> FloatArray | None:
+        """Scores (n, 1) of some pairs, or None if the device has not the memory for them."""
+        import torch
+
+        ids, mask = pad([prepared.ids[i] for i in members])
+        ids[mask == 0] = self._pad_id or 0
+        given = {"input_ids": ids, "attention_mask": mask}
+        if prepared.type_ids:
+            given["token_type_ids"] = pad([prepared.type_ids[i] for i in members])[0]
+        try:
+            tensors = {name: torch.from_numpy(a).to(self.device) for name, a in given.items()}
+            with torch.inference_mode():
+                logits: FloatArray = self._model(**tensors).logits.float().cpu().numpy()
+                return logits[:, 1:] - logits[:, :1] if logits.shape[1] == 2 else logits
+        except RuntimeError as error:  # torch's own OutOfMemoryError is one, and others say so
+            if not is_out_of_memory(error):
+                raise
+        if self.device.startswith("cuda"):
+            torch.cuda.empty_cache()
+        return None
+
+
+def load(resolved: Resolved, context: Context) -> CrossEncoder:
+    """A cross-encoder from a folder or the hub; never code or pickled weights of the model.
+
+    Errors: ModelRefused where torch, the model or the device is missing, weights are, or the
+    network has more than two labels.
+    """
+    settings, label, runtime = resolved.settings, resolved.label, context.runtime
+    _require_torch(label)
+    folder = locate(settings["model"], settings["revision"], label)
+    files = weight_files(folder, label)
+    max_tokens = _max_tokens(folder, settings["max_tokens"], label)
+    device = pick_device(runtime, label)
+    tokenizer, model = _open(folder, device, label)
+    config = read_json(folder / "config.json")
+    identity = {
+        "embedder": "cross-encoder",
+        "pairs": True,
+        "engine": {"name": "torch", "arithmetic": "fp32"},
+        "weights": weights_digest(files),
+        "config": config_digest({k: v for k, v in config.items() if k not in ACTIVATION_KEYS}),
+        "tokenizer": tokenizer_digest(folder, tokenizer(PROBE, PROBE)["input_ids"]),
+        "output": _output(model, label),
+        "max_tokens": max_tokens,
+        "prompts": stated_prompts(settings["prompts"], label),
+        "normalize": False,
+        "storage": "float32",
+        "text": settings["text"],
+    }
+    budget = runtime.batch_tokens or batch_tokens(device)
+    provenance = _provenance(folder, runtime, device)
+    return CrossEncoder(Spec(label, identity, dim=1), model, tokenizer, budget, provenance)
+
+
+def _max_tokens(folder: Path, asked: int | None, label: str) -> int:
+    """Tokens of the longest pair. Errors: ModelRefused for more than the network has positions."""
+    longest = asked or own_max_tokens(folder, label)
+    limit = position_limit(read_json(folder / "config.json"))
+    if limit is not None and longest > limit:
+        raise ModelRefused(f"{label} cannot read {longest} tokens", f"it has {limit} positions")
+    return longest
+
+
+def _output(model: Any, label: str) -> str:
+    n_labels = int(model.config.num_labels)
+    if n_labels not in OUTPUTS:
+        raise ModelRefused(
+            f"{label} has {n_labels} labels, which make no one similarity",
+            "a cross-encoder has one label, or two: unlike and alike",
+            "give a network that was trained to score pairs",
+        )
+    return OUTPUTS[n_labels]
+
+
+def _open(folder: Path, device: str, label: str) -> tuple[Any, Any]:
+    """Tokenizer and network, ready to compute, every weight from the folder."""
+    import torch
+    from transformers import AutoModelForSequenceClassification, AutoTokenizer
+
+    quieten_transformers()  # what matters of its reports, missing weights, is refused below
+    torch.set_float32_matmul_precision("highest")  # no TF32
+    torch.backends.cudnn.allow_tf32 = False
+    options: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(folder, **options)
+        model, found = AutoModelForSequenceClassification.from_pretrained(
+            folder, dtype=torch.float32, use_safetensors=True, output_loading_info=True, **options
+        )
+    except (OSError, ValueError, KeyError, ImportError) as error:
+        first = str(error).strip().splitlines()[0][:300] if str(error).strip() else ""
+        raise ModelRefused(
+            f"{label} cannot be loaded from {folder}", f"{type(error).__name__}: {first}"
+        ) from error
+    if missing := sorted(found["missing_keys"]):
+        raise ModelRefused(
+            f"{label} lacks weights, which would be random numbers",
+            f"{len(missing)} tensors are not in {folder}, such as {missing[0]}",
+            "a cross-encoder is saved with its classifier; an embedding model has none",
+        )
+    tokenizer.truncation_side = "right"  # the beginning of a text counts
+    model.config.use_cache = False  # keys and values are for generating text
+    return tokenizer, model.eval().to(device)
+
+
+def _provenance(folder: Path, runtime: Runtime, device: str) -> dict[str, Any]:
+    import torch
+
+    if runtime.threads:
+        torch.set_num_threads(runtime.threads)
+    return {
+        **versions("torch", "transformers", "tokenizers", "numpy"),
+        "threads": torch.get_num_threads(),
+        "gpu": torch.cuda.get_device_name(device) if device.startswith("cuda") else None,
+        "folder": str(folder),
+    }
+
+
+def _require_torch(label: str) -> None:
+    try:
+        import torch  # noqa: F401
+        import transformers  # noqa: F401
+    except ImportError as error:
+        raise ModelRefused(
+            f"{label} needs torch and transformers", str(error), "pip install 'patcache[torch]'"
+        ) from error
