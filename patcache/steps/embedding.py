@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from patcache.embedders.base import Embedder, Encoded
+from patcache.embedders.base import Embedder
 from patcache.records import ModelRequest, Progress, Runtime, Spec
+from patcache.steps.encoding import Block, Done, TextWork, Work
 from patcache.steps.interrupts import Interrupts
 from patcache.steps.loading import Loaded, Model, find_model, keep_fit, load_model
-from patcache.steps.needed import Needed, Scope, blocks_of, by_role, find_scopes, needed_texts
+from patcache.steps.needed import Needed, Scope, find_scopes, needed_texts
+from patcache.steps.pipeline import in_order, read_ahead
 from patcache.steps.rows import spec_rows
 from patcache.store.scores import refuse_removed
 from patcache.store.specs import (
@@ -24,21 +24,21 @@ from patcache.store.specs import (
     add_spec,
     find_spec,
     forget_encodings,
-    is_embedded,
     is_record_of,
     mark_embedded,
+    n_embedded,
     n_encoded,
     refuse_taken_label,
+    remember_request,
 )
 from patcache.store.texts import patent_ids, sample_patents
-from patcache.vectors.journal import Block, Run
+from patcache.vectors.journal import Block as JournalBlock
 from patcache.vectors.rows import AnyRows
 
 if TYPE_CHECKING:
     import duckdb
     from numpy.typing import NDArray
 
-    from patcache.records import BoolArray, IntArray
     from patcache.store import StoreFolder
 
 
@@ -79,7 +79,8 @@ def embed(
     """Gives every text of the samples (None: of all; all_texts: of the corpus) its vector.
 
     Nothing is loaded where nothing is missing. `embedder` is an object to use as it is; request
-    then only gives its label. Interrupted or killed, the same call goes on where it stopped.
+    then gives its label and the number of dimensions. Interrupted or killed, the same call goes on
+    where it stopped.
     Errors: ModelRefused, NotThere without a sample, VectorsDamaged, VectorsBusy.
     """
     scopes = find_scopes(store, samples, all_texts=all_texts)
@@ -87,7 +88,8 @@ def embed(
     needed = None
     if model.spec is not None:
         rows = spec_rows(store, model.spec)
-        if (known := _done_spec(store, rows, scopes)) is not None:
+        scopes = _begun(store, model, rows, scopes)
+        if (known := _done_spec(store, model, rows, scopes)) is not None:
             return _report(rows, model.label, known)
         needed = needed_texts(store, model.spec, scopes)
         if rows.n_rows > 0 and len(rows.missing(needed.keys)) == 0:
@@ -95,9 +97,13 @@ def embed(
             return _report(rows, model.label, stored, needed)
     fit_patents = _fit_patents(store, model, scopes)
     loaded = load_model(store, model, runtime or Runtime(), fit_patents, refit=refit)
-    if needed is None or model.spec is None or loaded.spec.spec_id != model.spec.spec_id:
-        needed = needed_texts(store, loaded.spec, scopes)
-    return _encode_missing(store, model, loaded, needed, scopes, progress)
+    try:
+        if needed is None or model.spec is None or loaded.spec.spec_id != model.spec.spec_id:
+            scopes = [replace(scope, first=0) for scope in scopes]
+            needed = needed_texts(store, loaded.spec, scopes)
+        return _encode_missing(store, model, loaded, needed, scopes, progress)
+    finally:
+        loaded.close()
 
 
 def _encode_missing(
@@ -108,73 +114,48 @@ def _encode_missing(
     scopes: Sequence[Scope],
     progress: Progress | None,
 ) -> EmbedReport:
+    asked = model.asked(loaded.spec)
     with store.read() as cursor:
-        refuse_taken_label(cursor, loaded.spec)
+        refuse_taken_label(cursor, asked)
     rows = spec_rows(store, loaded.spec)
     with rows.writing():
         keep_fit(loaded, rows.folder)
-        _begin(store, model, rows)
+        with store.write() as cursor:
+            _remember(cursor, model, rows)
         n_before = len(rows.blocks)
         try:
-            _encode_blocks(store, loaded.embedder, rows, needed, progress)
+            _encode_blocks(TextWork(store, loaded.embedder, needed), rows, progress)
         finally:
             _record(store, rows)
         stored = _finish(store, model, rows, scopes)
-    return _report(rows, loaded.spec.label, stored, needed, rows.blocks[n_before:])
+    return _report(rows, asked.label, stored, needed, rows.blocks[n_before:])
 
 
-def _encode_blocks(
-    store: StoreFolder,
-    embedder: Embedder,
-    rows: AnyRows,
-    needed: Needed,
-    progress: Progress | None,
-) -> None:
-    """Encodes what is missing. Errors: KeyboardInterrupt, after the running block."""
-    missing = rows.missing(needed.keys)
-    done = 0
+def _encode_blocks(work: Work, rows: AnyRows, progress: Progress | None) -> None:
+    """Encodes what is missing, while the next block is read and the last one written.
+
+    Errors: KeyboardInterrupt, once what was begun is on disk.
+    """
+    missing = rows.missing(work.keys)
+    n_before = rows.n_rows
     with Interrupts() as interrupts:
-        for positions, texts in blocks_of(store, rows.spec, needed, missing):
-            _encode_block(embedder, rows, needed, positions, texts)
-            done += len(positions)
+
+        def encode(block: Block) -> Done | None:
+            return None if interrupts.is_asked else work.encode(block)
+
+        def write(done: Done | None) -> bool:
+            if done is not None:
+                rows.append(work.keys[done.positions], done.vectors, done.run)
+            return done is not None
+
+        prepared = in_order(work.prepare, read_ahead(work.blocks(missing)))
+        encoded = in_order(encode, prepared, threads=work.n_parallel, is_waited_for=False)
+        for is_written in in_order(write, encoded):
+            if not is_written:
+                break
             if progress is not None:
-                progress(done, len(missing))
-            interrupts.stop_if_asked()
-
-
-def _encode_block(
-    embedder: Embedder, rows: AnyRows, needed: Needed, positions: IntArray, texts: list[str]
-) -> None:
-    """Encodes a block and puts it on disk: row i for texts[i]."""
-    started_at = datetime.now(UTC).isoformat()
-    start = time.perf_counter()
-    encoded = _encode(embedder, texts, needed.is_query[positions])
-    elapsed_s = time.perf_counter() - start
-    run = Run(started_at, elapsed_s, embedder.device, encoded.n_truncated, embedder.provenance)
-    vectors: Any = encoded.vectors
-    rows.append(needed.keys[positions], vectors, run)
-
-
-def _encode(embedder: Embedder, texts: Sequence[str], is_query: BoolArray) -> Encoded:
-    """Vectors of texts whose roles may differ, row i for texts[i]."""
-    parts, order = [], []
-    for role, mine in by_role(is_query):
-        prompt = embedder.spec.prompt(role)
-        parts.append(embedder.encode([prompt + texts[i] for i in mine], role))
-        order.append(mine)
-    if len(parts) == 1:
-        return parts[0]
-    back = np.argsort(np.concatenate(order))
-    n_truncated = sum(part.n_truncated for part in parts)
-    return Encoded(_stack([part.vectors for part in parts])[back], n_truncated)
-
-
-def _stack(parts: Sequence[Any]) -> Any:
-    if isinstance(parts[0], np.ndarray):
-        return np.concatenate(parts)
-    from scipy.sparse import vstack
-
-    return vstack(parts, format="csr")
+                progress(rows.n_rows - n_before, len(missing))
+        interrupts.stop_if_asked()
 
 
 def _fit_patents(store: StoreFolder, model: Model, scopes: Sequence[Scope]) -> NDArray[np.int32]:
@@ -189,28 +170,41 @@ def _fit_patents(store: StoreFolder, model: Model, scopes: Sequence[Scope]) -> N
     return np.unique(np.concatenate([none, *ids]))
 
 
-def _done_spec(store: StoreFolder, rows: AnyRows, scopes: Sequence[Scope]) -> Spec | None:
-    """The stored spec where, by the store's notes, nothing can be missing; no text is read."""
-    spec_id = rows.spec.spec_id
+def _begun(store: StoreFolder, model: Model, rows: AnyRows, scopes: Sequence[Scope]) -> list[Scope]:
+    """The scopes with what, by the store's notes, has vectors already; no text is read."""
+    asked = model.asked(rows.spec)
     with store.read() as cursor:
-        is_done = _is_recorded(cursor, rows) and all(
-            is_embedded(cursor, spec_id, scope.sample_id, scope.n_tuples, rows.n_rows)
+        if not _is_recorded(cursor, rows):
+            return list(scopes)
+        return [
+            replace(scope, first=n_embedded(cursor, asked.spec_id, scope.sample_id, rows.n_rows))
             for scope in scopes
-        )
-        return find_spec(cursor, spec_id) if is_done else None
+        ]
 
 
-def _begin(store: StoreFolder, model: Model, rows: AnyRows) -> None:
-    """Makes the spec known."""
-    with store.write() as cursor:
-        add_spec(cursor, rows.spec, model.source, model.key)
+def _done_spec(
+    store: StoreFolder, model: Model, rows: AnyRows, scopes: Sequence[Scope]
+) -> Spec | None:
+    """The stored spec where nothing can be missing."""
+    if any(scope.first < scope.n_tuples for scope in scopes):
+        return None
+    with store.read() as cursor:
+        return find_spec(cursor, model.asked(rows.spec).spec_id)
+
+
+def _remember(cursor: duckdb.DuckDBPyConnection, model: Model, rows: AnyRows) -> Spec:
+    """Makes the spec that was asked for known; as the store has it from then on."""
+    stored = add_spec(cursor, model.asked(rows.spec), model.source, model.key)
+    if model.whole_key is not None:
+        remember_request(cursor, model.whole_key, rows.spec.spec_id)
+    return stored
 
 
 def _finish(store: StoreFolder, model: Model, rows: AnyRows, scopes: Sequence[Scope]) -> Spec:
     """Notes that the scopes are embedded; the spec under its stored label."""
     _record(store, rows)
     with store.write() as cursor:
-        stored = add_spec(cursor, rows.spec, model.source, model.key)
+        stored = _remember(cursor, model, rows)
         for scope in scopes:
             if scope.sample is not None:
                 refuse_removed(cursor, scope.sample)
@@ -236,7 +230,7 @@ def _is_recorded(cursor: duckdb.DuckDBPyConnection, rows: AnyRows) -> bool:
     return is_record_of(cursor, rows.spec.spec_id, rows.n_rows, started_at)
 
 
-def _runs(blocks: Sequence[Block]) -> list[Encoding]:
+def _runs(blocks: Sequence[JournalBlock]) -> list[Encoding]:
     """One run for each stretch of blocks of one device."""
     stretches = [list(group) for _, group in groupby(blocks, key=lambda block: block.run.device)]
     return [
@@ -257,7 +251,7 @@ def _report(
     asked_label: str,
     stored: Spec,
     needed: Needed | None = None,
-    blocks: Sequence[Block] = (),
+    blocks: Sequence[JournalBlock] = (),
 ) -> EmbedReport:
     return EmbedReport(
         label=stored.label,

@@ -22,20 +22,20 @@ if TYPE_CHECKING:
     from patcache.records import BoolArray, IntArray, KeyArray
     from patcache.store import StoreFolder
 
-# Fixed by the kind of model, so that a killed and resumed run makes the blocks of a whole one:
-# a block is what a kill loses, and what Ctrl-C waits for.
-BLOCK_TEXTS = 1024
-SLOW_BLOCK_TEXTS = 256
-SLOW_KINDS = frozenset({"transformer", "onnx", "use"})
-WINDOW_TEXTS = 16 * BLOCK_TEXTS  # texts read from the store at once
+WINDOW_TEXTS = 16_384  # texts read from the store at once
+WINDOW_KEYS = 262_144  # keys computed by the store at once
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Whose texts are wanted: a sample's, or (None) the whole corpus'."""
+    """Whose texts are wanted: a sample's, or (None) the whole corpus'.
+
+    n_tuples: how many there are (patents, for the corpus); first: how many of them have vectors.
+    """
 
     sample: SampleSize | None
-    n_tuples: int  # patents, for the corpus
+    n_tuples: int
+    first: int = 0
 
     @property
     def sample_id(self) -> int | None:
@@ -86,17 +86,30 @@ def needed_texts(store: StoreFolder, spec: Spec, scopes: Sequence[Scope]) -> Nee
     coded = patents.astype(np.int64) * 2 + is_query
     first = np.sort(np.unique(coded, return_index=True)[1])
     patents, is_query = patents[first], is_query[first]
-    keys = np.empty((len(patents), KEY_BYTES), dtype=np.uint8)
-    has_text = np.empty(len(patents), dtype=np.bool_)
-    for role, mine in by_role(is_query):
-        with store.read() as cursor:
-            keys[mine], has_text[mine] = text_keys_of(
-                cursor, spec.text_view, spec.prompt(role), patents[mine]
-            )
+    keys, has_text = keys_of(store, spec, patents, is_query)
     n_without_text = len(np.unique(patents[~has_text]))
     some = np.flatnonzero(has_text)
     some = some[first_of_each(keys[some])]  # patents may share a text
     return Needed(patents[some], is_query[some], keys[some], n_without_text)
+
+
+def keys_of(
+    store: StoreFolder, spec: Spec, patents: NDArray[np.int32], is_query: BoolArray
+) -> tuple[KeyArray, BoolArray]:
+    """Key of each patent's text in its role (n, 16), and which have a text at all (n,).
+
+    A window at a time; the store is free in between.
+    """
+    keys = np.empty((len(patents), KEY_BYTES), dtype=np.uint8)
+    has_text = np.empty(len(patents), dtype=np.bool_)
+    for role, mine in by_role(is_query):
+        for start in range(0, len(mine), WINDOW_KEYS):
+            window = mine[start : start + WINDOW_KEYS]
+            with store.read() as cursor:
+                keys[window], has_text[window] = text_keys_of(
+                    cursor, spec.text_view, spec.prompt(role), patents[window]
+                )
+    return keys, has_text
 
 
 def by_role(is_query: BoolArray) -> list[tuple[Role, IntArray]]:
@@ -106,10 +119,9 @@ def by_role(is_query: BoolArray) -> list[tuple[Role, IntArray]]:
 
 
 def blocks_of(
-    store: StoreFolder, spec: Spec, needed: Needed, missing: IntArray
+    store: StoreFolder, spec: Spec, needed: Needed, missing: IntArray, size: int
 ) -> Iterator[tuple[IntArray, list[str]]]:
     """Missing positions with their texts, a block at a time; the store is free in between."""
-    size = SLOW_BLOCK_TEXTS if spec.embedder in SLOW_KINDS else BLOCK_TEXTS
     for start in range(0, len(missing), WINDOW_TEXTS):
         window = missing[start : start + WINDOW_TEXTS]
         with store.read() as cursor:
@@ -124,6 +136,6 @@ def _patents_of(
     """Patents of a scope in order, and which of them are targets. Errors: NotThere."""
     if scope.sample is not None:
         refuse_removed(cursor, scope.sample)
-        return sample_patents(cursor, scope.sample.sample_id)
-    ids = patent_ids(cursor)
+        return sample_patents(cursor, scope.sample.sample_id, scope.first)
+    ids = patent_ids(cursor, scope.first)
     return ids, np.zeros(len(ids), dtype=np.bool_)

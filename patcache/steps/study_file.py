@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from patcache.embedders.flat import nested_settings
-from patcache.embedders.presets import PYTHON_PREFIX
+from patcache.embedders.presets import PYTHON_PREFIX, VECTORS_PREFIX
 from patcache.embedders.settings import POOLINGS
 from patcache.errors import PatcacheError, StudyInvalid
 from patcache.importers.base import ImportOptions
@@ -161,6 +161,8 @@ def _model_name(name: str, folder: Path) -> str:
     if name.startswith(PYTHON_PREFIX):
         path, colon, rest = name.removeprefix(PYTHON_PREFIX).rpartition(":")
         return f"{PYTHON_PREFIX}{_placed(path, folder)}{colon}{rest}"
+    if name.startswith(VECTORS_PREFIX):
+        return f"{VECTORS_PREFIX}{_placed(name.removeprefix(VECTORS_PREFIX), folder)}"
     path, at, pooling = name.rpartition("@")
     if at and "/" in path and pooling in POOLINGS:
         return f"{_placed(path, folder)}@{pooling}"

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 SPECS = "SELECT label, identity, dim, is_sparse FROM data.specs ORDER BY created_at, label"
 SPEC = "SELECT label, identity, dim, is_sparse FROM data.specs WHERE spec_id = ?"
 LABELLED = "SELECT spec_id FROM data.specs WHERE label = ?"
-ADD_SPEC = "INSERT INTO data.specs VALUES (?, ?, ?, ?, ?, ?, now())"
+ADD_SPEC = "INSERT INTO data.specs VALUES (?, ?, ?, ?, ?, ?, now(), ?)"
 REQUEST = "SELECT spec_id FROM data.requests WHERE request_key = ?"
 FORGET_REQUEST = "DELETE FROM data.requests WHERE request_key = ?"
 ADD_REQUEST = "INSERT INTO data.requests VALUES (?, ?)"
@@ -31,8 +31,8 @@ FROM data.encodings WHERE spec_id = ?"""
 FORGET_ENCODINGS = "DELETE FROM data.encodings WHERE spec_id = ?"
 ADD_ENCODING = "INSERT INTO data.encodings VALUES (?, ?::TIMESTAMPTZ, ?, ?, ?, ?, ?)"
 EMBEDDED = """
-SELECT max(n_rows) FROM data.embedded
-WHERE spec_id = ? AND sample_id IS NOT DISTINCT FROM ? AND n_tuples = ?"""
+SELECT max(n_tuples) FROM data.embedded
+WHERE spec_id = ? AND sample_id IS NOT DISTINCT FROM ? AND n_rows <= ?"""
 FORGET_EMBEDDED = "DELETE FROM data.embedded WHERE spec_id = ? AND sample_id IS NOT DISTINCT FROM ?"
 FORGET_ALL_EMBEDDED = "DELETE FROM data.embedded WHERE spec_id = ?"
 ADD_EMBEDDED = "INSERT INTO data.embedded VALUES (?, ?, ?, ?)"
@@ -96,10 +96,16 @@ def labelled_spec(cursor: duckdb.DuckDBPyConnection, label: str) -> Spec:
     )
 
 
-def requested_spec(cursor: duckdb.DuckDBPyConnection, request_key: str) -> Spec | None:
-    """The spec that a request was found to be; None where it was never made here."""
+def requested_id(cursor: duckdb.DuckDBPyConnection, request_key: str) -> str | None:
+    """The spec_id that a request was found to be; None where it was never made here."""
     row = cursor.execute(REQUEST, [request_key]).fetchone()
-    return find_spec(cursor, row[0]) if row else None
+    return str(row[0]) if row else None
+
+
+def remember_request(cursor: duckdb.DuckDBPyConnection, request_key: str, spec_id: str) -> None:
+    """Notes which spec a request was found to be."""
+    cursor.execute(FORGET_REQUEST, [request_key])
+    cursor.execute(ADD_REQUEST, [request_key, spec_id])
 
 
 def source_of(cursor: duckdb.DuckDBPyConnection, spec_id: str) -> Source | None:
@@ -122,28 +128,26 @@ def add_spec(
     if stored is None:
         refuse_taken_label(cursor, spec)
         row = [spec.spec_id, spec.label, spec.embedder, spec.dim, spec.sparse]
-        cursor.execute(ADD_SPEC, [*row, canonical_json(spec.identity)])
+        cursor.execute(ADD_SPEC, [*row, canonical_json(spec.identity), spec.vectors_id])
     if source is not None:
         settings = canonical_json(source.settings)
         cursor.execute(FORGET_SOURCE, [spec.spec_id])
         row = [spec.spec_id, source.kind, source.label, settings, source.is_fitted]
         cursor.execute(ADD_SOURCE, row)
     if request_key is not None:
-        cursor.execute(FORGET_REQUEST, [request_key])
-        cursor.execute(ADD_REQUEST, [request_key, spec.spec_id])
+        remember_request(cursor, request_key, spec.spec_id)
     return stored or spec
 
 
-def is_embedded(
-    cursor: duckdb.DuckDBPyConnection,
-    spec_id: str,
-    sample_id: int | None,
-    n_tuples: int,
-    n_rows: int,
-) -> bool:
-    """Whether all texts of a sample (None: of the corpus) are known to be among n_rows vectors."""
-    row = cursor.execute(EMBEDDED, [spec_id, sample_id, n_tuples]).fetchone()
-    return row is not None and row[0] is not None and row[0] <= n_rows
+def n_embedded(
+    cursor: duckdb.DuckDBPyConnection, spec_id: str, sample_id: int | None, n_rows: int
+) -> int:
+    """Tuples of a sample (None: patents) whose texts are known to be among n_rows vectors.
+
+    They are the first ones: samples and the corpus only grow, at their end.
+    """
+    row = cursor.execute(EMBEDDED, [spec_id, sample_id, n_rows]).fetchone()
+    return 0 if row is None or row[0] is None else int(row[0])
 
 
 def mark_embedded(

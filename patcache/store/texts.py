@@ -17,6 +17,7 @@ from patcache.records import TextView
 
 if TYPE_CHECKING:
     import duckdb
+    import pyarrow as pa
     from numpy.typing import NDArray
 
     from patcache.records import BoolArray, KeyArray
@@ -44,24 +45,27 @@ COPY (
     FROM first f JOIN data.patents p ON p.patent_id = f.patent_id
     ORDER BY f.digest
 ) TO '{path}' (FORMAT parquet)"""
-PATENT_IDS = "SELECT patent_id FROM data.patents ORDER BY patent_id"
+PATENT_IDS = "SELECT patent_id FROM data.patents ORDER BY patent_id OFFSET ?"
 SAMPLE_PATENTS = """
 SELECT list_prepend(target, candidates) AS patent_ids, len(candidates) AS n_candidates
-FROM data.tuples WHERE sample_id = ? ORDER BY tuple_id"""
+FROM data.tuples WHERE sample_id = ? AND tuple_id >= ? ORDER BY tuple_id"""
 READ_ROWS = 8192
 
 
-def patent_ids(cursor: duckdb.DuckDBPyConnection) -> NDArray[np.int32]:
-    """Every patent of the corpus, in the order of import."""
-    found: NDArray[np.int32] = cursor.execute(PATENT_IDS).fetchnumpy()["patent_id"]
+def patent_ids(cursor: duckdb.DuckDBPyConnection, first: int = 0) -> NDArray[np.int32]:
+    """The patents of the corpus in the order of import, without the `first` ones."""
+    found: NDArray[np.int32] = cursor.execute(PATENT_IDS, [first]).fetchnumpy()["patent_id"]
     return np.asarray(found, dtype=np.int32)
 
 
 def sample_patents(
-    cursor: duckdb.DuckDBPyConnection, sample_id: int
+    cursor: duckdb.DuckDBPyConnection, sample_id: int, first: int = 0
 ) -> tuple[NDArray[np.int32], BoolArray]:
-    """The patents of a sample's tuples in order, target then candidates, and which are targets."""
-    table = cursor.sql(SAMPLE_PATENTS, params=[sample_id]).to_arrow_table().combine_chunks()
+    """The patents of a sample's tuples in order, target then candidates, and which are targets.
+
+    Those of the `first` tuples are left out.
+    """
+    table = cursor.sql(SAMPLE_PATENTS, params=[sample_id, first]).to_arrow_table().combine_chunks()
     patents = table["patent_ids"].combine_chunks()
     ids = np.asarray(patents.flatten(), dtype=np.int32)
     widths = table["n_candidates"].to_numpy() + 1
@@ -77,8 +81,7 @@ def text_keys_of(
     _register(cursor, patents)
     sql = KEYS.format(text=_text(view))
     table = cursor.sql(sql, params=[prompt, view.separator]).to_arrow_table()
-    keys = np.frombuffer(b"".join(table["key"].to_pylist()), dtype=np.uint8)
-    return keys.reshape(-1, KEY_BYTES), table["has_text"].to_numpy()
+    return _keys(table["key"]), table["has_text"].to_numpy()
 
 
 def texts_of(
@@ -127,6 +130,22 @@ def distinct_texts(
             digest = keys_digest(key for batch in batches for key in batch.column(0).to_pylist())
             n_texts = file.metadata.num_rows
         yield DistinctTexts(path, digest, n_texts)
+
+
+def _keys(column: pa.ChunkedArray) -> KeyArray:
+    """A column of keys as an array (n, 16), without a Python object for each."""
+    import pyarrow as pa
+
+    fixed = column.cast(pa.binary(KEY_BYTES)).chunks
+    parts = [
+        np.frombuffer(chunk.buffers()[1], dtype=np.uint8)[chunk.offset * KEY_BYTES :][
+            : len(chunk) * KEY_BYTES
+        ]
+        for chunk in fixed
+        if len(chunk)
+    ]
+    joined = np.concatenate(parts) if parts else np.empty(0, dtype=np.uint8)
+    return joined.reshape(-1, KEY_BYTES)
 
 
 def _text(view: TextView) -> str:
