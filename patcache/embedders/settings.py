@@ -129,11 +129,8 @@ POOLING = partial(_one_of, POOLINGS)
 _SIZE = partial(_whole, least=1)
 _TEXT = {"text": Setting("title+abstract", _text)}
 _STORAGE = {"storage": Setting("float32", partial(_one_of, ("float32", "float16")))}
-_FINISH = {
-    "prompts": Setting({}, _prompts),
-    "normalize": Setting(True, _flag),
-    "truncate_dim": Setting(None, partial(_optional, _SIZE)),
-}
+_CUT = {"truncate_dim": Setting(None, partial(_optional, _SIZE))}
+_FINISH = {"prompts": Setting({}, _prompts), "normalize": Setting(True, _flag), **_CUT}
 _NETWORK = {
     "pooling": Setting(None, partial(_optional, POOLING)),  # None: what the model folder says
     "max_tokens": Setting(None, partial(_optional, _SIZE)),
@@ -158,6 +155,35 @@ SETTINGS: Mapping[str, Mapping[str, Setting]] = {
         "negative": Setting(5, _SIZE),
         "seed": Setting(1, _whole),
         **_SEGMENTER,
+        **_TEXT,
+        **_STORAGE,
+    },
+    "lsa": {
+        "dim": Setting(300, _SIZE),
+        "max_features": Setting(20_000, _SIZE),
+        "passes": Setting(7, partial(_whole, least=2)),
+        "seed": Setting(1, _whole),
+        **_SEGMENTER,
+        **_CUT,
+        **_TEXT,
+        **_STORAGE,
+    },
+    "static": {
+        "model": Setting(None, _existing),
+        "words": Setting(None, partial(_optional, _existing)),  # None: the file says itself
+        "case": Setting("fold", partial(_one_of, ("fold", "exact"))),
+        "normalize": Setting(False, _flag),
+        **_SEGMENTER,
+        **_CUT,
+        **_TEXT,
+        **_STORAGE,
+    },
+    "model2vec": {
+        "model": Setting(None, _folder_or_name),
+        "revision": Setting(None, partial(_optional, str)),
+        "max_tokens": _NETWORK["max_tokens"],
+        "normalize": Setting(None, partial(_optional, _flag)),  # None: what config.json says
+        **_CUT,
         **_TEXT,
         **_STORAGE,
     },
