@@ -54,6 +54,10 @@ class VectorsBusy(PatcacheError):
     exit_code = 4
 
 
+class WriteFailed(PatcacheError):
+    """A file cannot be written: the disk is full, read-only or failing, or it is not allowed."""
+
+
 class QueryRefused(PatcacheError):
     """SQL that does not run here: not read-only, or wrong."""
 

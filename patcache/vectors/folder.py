@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from patcache.errors import NotThere, VectorsBusy, VectorsDamaged
 from patcache.hashing import canonical_json
 from patcache.records import Spec
+from patcache.vectors.disk import explained, replace_file
 
 SPEC_NAME = "spec.json"
 LOCK_NAME = "write.lock"
@@ -52,42 +53,54 @@ def check_spec(folder: Path, spec: Spec) -> bool:
 
 
 def write_spec(folder: Path, spec: Spec) -> None:
-    """Says which spec the folder is of: whole or not at all."""
+    """Says which spec the folder is of: whole or not at all. Errors: WriteFailed."""
     record = {
         "identity": spec.identity,
         "label": spec.label,
         "dim": spec.dim,
         "sparse": spec.sparse,
     }
-    aside = folder / f"{SPEC_NAME}.new"
-    aside.write_text(canonical_json(record), encoding="utf-8")
-    aside.replace(folder / SPEC_NAME)
+    replace_file(folder / SPEC_NAME, canonical_json(record).encode("utf-8"))
 
 
 @contextmanager
-def writer_lock(folder: Path) -> Iterator[None]:
-    """The right to write, until the block or the process ends. Errors: VectorsBusy with the pid."""
+def writer_lock(folder: Path, wait_s: float = 0.0) -> Iterator[None]:
+    """The right to write, until the block or the process ends.
+
+    wait_s: how long to wait for another writer. The lock is the system's, so that it ends with
+    the process that has it, however that ends; the pid beside it is for people.
+    Errors: VectorsBusy with the pid; WriteFailed.
+    """
     from filelock import FileLock, Timeout
 
     lock = FileLock(folder / LOCK_NAME)
+    with explained(folder / LOCK_NAME):
+        try:
+            lock.acquire(timeout=wait_s)
+        except Timeout as error:
+            raise _busy(folder, wait_s) from error
     try:
-        lock.acquire(timeout=0)
-    except Timeout as error:
-        raise VectorsBusy(
-            f"the vectors in {folder} are being written",
-            f"by process {_holder(folder)}",
-            "wait for it to finish, then run the same command again",
-        ) from error
-    try:
-        (folder / PID_NAME).write_text(str(os.getpid()))
+        with suppress(OSError):  # on a full disk too, vectors can be removed to make room
+            (folder / PID_NAME).write_text(str(os.getpid()))
         yield
     finally:
-        (folder / PID_NAME).unlink(missing_ok=True)
+        with suppress(OSError):
+            (folder / PID_NAME).unlink(missing_ok=True)
         lock.release()
 
 
-def _holder(folder: Path) -> str:
+def writer_pid(folder: Path) -> int | None:
+    """The process that writes the folder; None where none does, or it does not say."""
     try:
-        return (folder / PID_NAME).read_text().strip() or "unknown"
-    except FileNotFoundError:
-        return "unknown"
+        return int((folder / PID_NAME).read_text())
+    except (OSError, ValueError):
+        return None
+
+
+def _busy(folder: Path, wait_s: float) -> VectorsBusy:
+    waited = f", and still was after {wait_s:g} s" if wait_s else ""
+    return VectorsBusy(
+        f"the vectors in {folder} are being written",
+        f"by process {writer_pid(folder) or 'unknown'}{waited}",
+        "run the same command again when it has finished, or let it wait: --wait SECONDS",
+    )

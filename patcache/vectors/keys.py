@@ -28,8 +28,8 @@ class KeyIndex:
         """Row of each key (len(keys),); -1 where there is none."""
         first, second = _halves(keys)
         rows = np.full(len(first), -1, dtype=np.int64)
-        place = np.searchsorted(self._first, first)
-        asked = np.arange(len(first))
+        asked = np.argsort(first)  # in order, the search walks through memory once
+        place = np.searchsorted(self._first, first[asked])
         while len(asked):  # once, but for keys that share their first eight bytes
             inside = place < len(self._first)
             asked, place = asked[inside], place[inside]
@@ -41,15 +41,39 @@ class KeyIndex:
         return rows
 
 
+def rows_in_order(stored: KeyArray, keys: KeyArray) -> IntArray:
+    """Row i for keys[i] where row i has that key, else -1: without an index, in one pass."""
+    rows = np.full(len(keys), -1, dtype=np.int64)
+    n_both = min(len(stored), len(keys))
+    if n_both:
+        ours, theirs = _numbers(stored[:n_both]), _numbers(keys[:n_both])
+        place = np.flatnonzero((ours[:, 0] == theirs[:, 0]) & (ours[:, 1] == theirs[:, 1]))
+        rows[place] = place
+    return rows
+
+
 def first_of_each(keys: KeyArray) -> IntArray:
     """Positions of the first occurrence of each distinct key, ascending."""
     first, second = _halves(keys)
-    order = np.lexsort((second, first))  # stable: equal keys stay in order of position
-    is_new = np.ones(len(order), dtype=np.bool_)
-    is_new[1:] = (first[order[1:]] != first[order[:-1]]) | (second[order[1:]] != second[order[:-1]])
-    return np.sort(order[is_new]).astype(np.int64)
+    order = np.argsort(first, kind="stable")  # equal halves stay in order of position
+    is_same = first[order[1:]] == first[order[:-1]]
+    is_first = np.ones(len(order), dtype=np.bool_)
+    is_shared = np.zeros(len(order), dtype=np.bool_)
+    is_shared[1:] |= is_same
+    is_shared[:-1] |= is_same
+    shared = order[is_shared]
+    shared = shared[np.lexsort((second[shared], first[shared]))]
+    is_again = (first[shared[1:]] == first[shared[:-1]]) & (
+        second[shared[1:]] == second[shared[:-1]]
+    )
+    is_first[shared[1:][is_again]] = False
+    return np.flatnonzero(is_first)
 
 
 def _halves(keys: KeyArray) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
-    numbers = np.ascontiguousarray(keys).view(np.uint64).reshape(-1, 2)
+    numbers = _numbers(keys)
     return numbers[:, 0].copy(), numbers[:, 1].copy()
+
+
+def _numbers(keys: KeyArray) -> NDArray[np.uint64]:
+    return np.ascontiguousarray(keys).view(np.uint64).reshape(-1, 2)

@@ -6,9 +6,10 @@ count up to date, readers of ours do not look at it.
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,11 +18,11 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from patcache.errors import PatcacheError, VectorsDamaged
+from patcache.errors import VectorsDamaged
+from patcache.vectors.disk import explained, reserve, write_all
 
 HEADER_BYTES = 128
 READ_BYTES = 1 << 22
-DISK_FULL = (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC))
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,26 +84,34 @@ class NpyFile:
         return np.memmap(self.path, dtype=self.dtype, mode="r", offset=HEADER_BYTES, shape=shape)
 
     def cut(self, length: int) -> None:
-        """Ends the file after `length` items, header included; makes it where it is not there."""
-        descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o666)
-        try:
+        """Ends the file after `length` items, header included; makes it where it is not there.
+
+        Errors: WriteFailed.
+        """
+        with explained(self.path, HEADER_BYTES), self._opened(os.O_CREAT) as descriptor:
             os.ftruncate(descriptor, self.end_of(length))
             self._write_at(descriptor, self._header(length), 0)
-        finally:
-            os.close(descriptor)
 
     def write(self, items: NDArray[Any], at: int) -> str:
-        """Puts items after the first `at`, on disk when this returns; sha256 of their bytes."""
+        """Puts items after the first `at`, on disk when this returns; sha256 of their bytes.
+
+        Errors: WriteFailed; what is behind the first `at` items is then undefined.
+        """
         data = np.ascontiguousarray(items, dtype=self.dtype)
         raw = data.reshape(-1).view(np.uint8).data if data.size else memoryview(b"")
-        descriptor = os.open(self.path, os.O_RDWR | getattr(os, "O_BINARY", 0))
-        try:
+        with explained(self.path, len(raw)), self._opened() as descriptor:
+            reserve(descriptor, self.end_of(at), len(raw))
             self._write_at(descriptor, raw, self.end_of(at))
             self._write_at(descriptor, self._header(at + len(data)), 0)
             os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
         return hashlib.sha256(raw).hexdigest()
+
+    def read(self, start: int, stop: int) -> NDArray[Any]:
+        """Items start..stop, read into memory."""
+        width = 1 if self.width is None else self.width
+        count = (stop - start) * width
+        items = np.fromfile(self.path, self.dtype, count, offset=self.end_of(start))
+        return items if self.width is None else items.reshape(-1, width)
 
     def read_through(self, length: int) -> None:
         """Brings the first `length` items into the memory of the system, in order."""
@@ -132,20 +141,17 @@ class NpyFile:
         size = HEADER_BYTES - len(start) - 2
         return start + size.to_bytes(2, "little") + text.ljust(size - 1).encode("latin1") + b"\n"
 
-    def _write_at(self, descriptor: int, raw: memoryview | bytes, offset: int) -> None:
-        view = memoryview(raw)
+    @contextmanager
+    def _opened(self, flags: int = 0) -> Iterator[int]:
+        descriptor = os.open(self.path, os.O_RDWR | flags | getattr(os, "O_BINARY", 0), 0o666)
         try:
-            os.lseek(descriptor, offset, os.SEEK_SET)
-            while len(view):
-                view = view[os.write(descriptor, view) :]
-        except OSError as error:
-            if error.errno not in DISK_FULL:
-                raise
-            raise PatcacheError(
-                f"the disk is full: {self.path}",
-                f"{len(view):,} more bytes were to be written",
-                "make room and run the same command again; what was finished is kept",
-            ) from error
+            yield descriptor
+        finally:
+            os.close(descriptor)
+
+    def _write_at(self, descriptor: int, raw: memoryview | bytes, offset: int) -> None:
+        os.lseek(descriptor, offset, os.SEEK_SET)
+        write_all(descriptor, raw)
 
     def _damaged(self, why: str) -> VectorsDamaged:
         return VectorsDamaged(

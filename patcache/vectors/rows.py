@@ -11,18 +11,19 @@ from __future__ import annotations
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeAlias, TypeVar
 
 import numpy as np
 
-from patcache.errors import ModelRefused, VectorsDamaged
-from patcache.records import Progress, Spec
+from patcache.errors import ModelRefused, WriteFailed
+from patcache.records import Spec
+from patcache.vectors.disk import explained, sync_folder
 from patcache.vectors.folder import check_spec, write_spec, writer_lock
 from patcache.vectors.journal import Block, Run, append_block, cut_torn_line, read_journal
-from patcache.vectors.keys import KeyIndex, first_of_each
-from patcache.vectors.npyfile import NpyFile
+from patcache.vectors.keys import KeyIndex, first_of_each, rows_in_order
+from patcache.vectors.layout import DTYPES, KEYS, files_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
 
     from patcache.records import FloatArray, IntArray, KeyArray
 
-KEYS = "keys"
-DTYPES: Mapping[str, np.dtype[Any]] = {"float32": np.dtype("<f4"), "float16": np.dtype("<f2")}
 READ_AHEAD_SHARE = 0.1
 Vectors = TypeVar("Vectors")
 
@@ -39,17 +38,13 @@ Vectors = TypeVar("Vectors")
 class Rows(ABC, Generic[Vectors]):
     """Vectors by row and by key; see `open_rows`.
 
-    files: in the order they are written, the keys last. Readers see the rows there were when they
-    opened the folder.
+    Readers see the rows there were when they opened the folder.
     """
 
     def __init__(self, folder: Path, spec: Spec) -> None:
         self.folder = folder
         self.spec = spec
-        self.files: Mapping[str, NpyFile] = {
-            **self._vector_files(),
-            KEYS: NpyFile(folder / "keys.npy", np.dtype("u1"), 16),
-        }
+        self.files = files_of(folder, spec)
         self.blocks: list[Block] = []
         self._index: KeyIndex | None = None
         self._is_writing = False
@@ -77,24 +72,30 @@ class Rows(ABC, Generic[Vectors]):
 
     def rows_of(self, keys: KeyArray) -> IntArray:
         """Row of each key (len(keys),); -1 where it has none."""
-        if self._index is None:
-            self._index = KeyIndex(self.keys)
-        return self._index.rows_of(keys)
+        rows = rows_in_order(self.keys, keys)  # texts are mostly asked for as they were encoded
+        others = np.flatnonzero(rows < 0)
+        if len(others) and self.n_rows:
+            if self._index is None:
+                self._index = KeyIndex(self.keys)
+            rows[others] = self._index.rows_of(keys[others])
+        return rows
 
     @contextmanager
-    def writing(self) -> Iterator[Self]:
-        """The right to append, for one process at a time.
+    def writing(self, wait_s: float = 0.0) -> Iterator[Self]:
+        """The right to append, for one process at a time; the rows are then those of this moment.
 
-        Errors: VectorsBusy, naming the process that has it; VectorsDamaged.
+        wait_s: how long to wait for another writer. Errors: VectorsBusy, naming the process that
+        has the right; VectorsDamaged; WriteFailed.
         """
-        self.folder.mkdir(parents=True, exist_ok=True)
-        with writer_lock(self.folder):
+        self._make_folder()
+        with writer_lock(self.folder, wait_s):
             if not check_spec(self.folder, self.spec):
                 write_spec(self.folder, self.spec)
             cut_torn_line(self.folder)
             self._reload()
-            for name, file in self.files.items():
-                file.cut(self._length(name))
+            self._cut_files()
+            with explained(self.folder):
+                sync_folder(self.folder)
             self._is_writing = True
             try:
                 yield self
@@ -105,21 +106,19 @@ class Rows(ABC, Generic[Vectors]):
         """Adds a block: row i for keys[i], on disk when this returns.
 
         Errors: ValueError for another shape or outside `writing`; ModelRefused where a value does
-        not fit the storage dtype; PatcacheError for a full disk.
+        not fit the storage dtype; WriteFailed, and then nothing of the block exists.
         """
         if not self._is_writing:
             raise ValueError("rows are appended inside `with rows.writing()`")
         arrays = {**self._arrays(vectors), KEYS: keys}
         if self._count(vectors) != len(keys):
             raise ValueError(f"{self._count(vectors)} vectors for {len(keys)} keys")
-        lengths, checksums = {}, {}
-        for name, file in self.files.items():
-            at = self._length(name)
-            checksums[name] = file.write(arrays[name], at)
-            lengths[name] = at + len(arrays[name])
-        stop = self.n_rows + len(keys)
-        block = Block(self.n_rows, stop, lengths, checksums, run)
-        append_block(self.folder, block)
+        try:
+            block = self._write_block(arrays, run)
+        except WriteFailed:
+            with suppress(WriteFailed):  # else the next writer does it
+                self._cut_files()
+            raise
         self.blocks.append(block)
         self._map()
 
@@ -135,9 +134,6 @@ class Rows(ABC, Generic[Vectors]):
     @abstractmethod
     def gather(self, rows: IntArray) -> Vectors:
         """Vectors of some rows as float32, row i for rows[i]."""
-
-    @abstractmethod
-    def _vector_files(self) -> dict[str, NpyFile]: ...
 
     @abstractmethod
     def _arrays(self, vectors: Vectors) -> dict[str, NDArray[Any]]:
@@ -162,6 +158,28 @@ class Rows(ABC, Generic[Vectors]):
         """Items of a file that the journal names."""
         return self.blocks[-1].lengths[name] if self.blocks else 0
 
+    def _make_folder(self) -> None:
+        with explained(self.folder):
+            if not self.folder.exists():
+                self.folder.mkdir(parents=True, exist_ok=True)
+                sync_folder(self.folder.parent)
+
+    def _cut_files(self) -> None:
+        """Ends every file where the journal says."""
+        for name, file in self.files.items():
+            file.cut(self._length(name))
+
+    def _write_block(self, arrays: Mapping[str, NDArray[Any]], run: Run) -> Block:
+        """Arrays first, each on disk, then the line that makes them exist."""
+        lengths, checksums = {}, {}
+        for name, file in self.files.items():
+            at = self._length(name)
+            checksums[name] = file.write(arrays[name], at)
+            lengths[name] = at + len(arrays[name])
+        block = Block(self.n_rows, self.n_rows + len(arrays[KEYS]), lengths, checksums, run)
+        append_block(self.folder, block)
+        return block
+
     def _reload(self) -> None:
         self.blocks = read_journal(self.folder)
         for name, file in self.files.items():
@@ -180,9 +198,6 @@ class DenseRows(Rows["FloatArray"]):
     def gather(self, rows: IntArray) -> FloatArray:
         """Vectors (len(rows), dim) float32."""
         return self.arrays["vectors"][rows].astype(np.float32, copy=False)
-
-    def _vector_files(self) -> dict[str, NpyFile]:
-        return {"vectors": NpyFile(self.folder / "vectors.npy", self.dtype, self.spec.dim)}
 
     def _arrays(self, vectors: FloatArray) -> dict[str, NDArray[Any]]:
         if vectors.ndim != 2 or vectors.shape[1] != self.spec.dim:
@@ -215,19 +230,3 @@ def open_rows(folder: Path, spec: Spec) -> AnyRows:
 
         return SparseRows(folder, spec)
     return DenseRows(folder, spec)
-
-
-def verify_rows(rows: AnyRows, progress: Progress | None = None) -> None:
-    """Reads every byte against its checksum. Errors: VectorsDamaged, naming file and rows."""
-    before: Mapping[str, int] = dict.fromkeys(rows.files, 0)
-    for block in rows.blocks:
-        for name, file in rows.files.items():
-            if file.checksum(before[name], block.lengths[name]) != block.checksums[name]:
-                raise VectorsDamaged(
-                    f"{file.path} is damaged in rows {block.start:,} to {block.stop - 1:,}",
-                    "its checksum is not the one in the journal",
-                    f"restore a copy, or delete {rows.folder} and embed again",
-                )
-        before = block.lengths
-        if progress is not None:
-            progress(block.stop, rows.n_rows)

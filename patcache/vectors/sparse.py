@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from patcache.vectors.npyfile import NpyFile
 from patcache.vectors.rows import Rows
 
 if TYPE_CHECKING:
@@ -30,13 +29,6 @@ class SparseRows(Rows["csr_array"]):
         data = self.arrays["data"][places].astype(np.float32, copy=False)
         indices = self.arrays["indices"][places]
         return csr_array((data, indices, indptr), shape=(len(rows), self.spec.dim))
-
-    def _vector_files(self) -> dict[str, NpyFile]:
-        return {
-            "indices": NpyFile(self.folder / "indices.npy", np.dtype("<i4")),
-            "data": NpyFile(self.folder / "data.npy", self.dtype),
-            "indptr": NpyFile(self.folder / "indptr.npy", np.dtype("<i8")),
-        }
 
     def _arrays(self, vectors: csr_array) -> dict[str, NDArray[Any]]:
         if vectors.ndim != 2 or vectors.shape[1] != self.spec.dim:
