@@ -19,7 +19,7 @@ from patcache.records import ModelRequest, Progress, Runtime
 from patcache.store import StoreFolder
 
 if TYPE_CHECKING:
-    from patcache.embedders.base import Embedder
+    from patcache.embedders.base import AnyModel
     from patcache.listing import Listing
     from patcache.queries.cells import CellRow, Parts
     from patcache.queries.leaderboard import LeaderboardRow
@@ -69,7 +69,7 @@ class Store(StoreFolder):
 
     def embed(
         self,
-        model: str | Embedder,
+        model: str | AnyModel,
         *,
         label: str | None = None,
         samples: Names = None,
@@ -115,7 +115,7 @@ class Store(StoreFolder):
             self, samples=_listed(samples), models=_listed(models), progress=progress, **rule
         )
 
-    def add(self, model: str | Embedder, **options: Any) -> EmbedReport:
+    def add(self, model: str | AnyModel, **options: Any) -> EmbedReport:
         """Embeds and scores a model for every sample; options are those of embed."""
         report = self.embed(model, **options)
         self.score(models=report.label, samples=options.get("samples"))

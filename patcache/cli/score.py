@@ -56,9 +56,10 @@ def score_lines(reports: Sequence[ScoreReport]) -> Iterable[str]:
     """What was scored, for people."""
     for report in reports:
         if report.n_missing:
+            has_none = "pairs have no score" if report.is_pairs else "texts have no vectors"
             yield (
-                f"  {report.sample} · {report.label}: not scored, {report.n_missing:,} texts have "
-                f"no vectors (patcache embed {report.label} --sample {report.sample})"
+                f"  {report.sample} · {report.label}: not scored, {report.n_missing:,} {has_none} "
+                f"(patcache embed {report.label} --sample {report.sample})"
             )
         elif report.n_scored:
             yield (

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from patcache.errors import ModelRefused
 from patcache.records import Role, Runtime, Spec
@@ -81,6 +81,22 @@ class PairScorer(Protocol):
         """Similarities of queries[i] and documents[i]; larger is more alike."""
 
 
+class StagedScorer(PairScorer, Protocol):
+    """A scorer whose work on the CPU can run ahead of its device, as of a Staged embedder.
+
+    score(queries, documents) is score_prepared(prepare(queries, documents)).
+    """
+
+    def prepare(self, queries: Sequence[str], documents: Sequence[str]) -> Any:
+        """What the device needs of the pairs: their token ids."""
+
+    def score_prepared(self, prepared: Any) -> Scores:
+        """Similarities of the pairs that were prepared."""
+
+
+AnyModel: TypeAlias = Embedder | PairScorer
+
+
 class FitTexts(Protocol):
     """The texts a fitted model (tfidf, word2vec) is made from.
 
@@ -137,6 +153,7 @@ EMBEDDERS = {
     "random": "patcache.embedders.random:load",
     "tfidf": "patcache.embedders.tfidf:load",
     "bm25": "patcache.embedders.bm25:load",
+    "lsa": "patcache.embedders.lsa:load",
     "word2vec": "patcache.embedders.word2vec:load",
     "static": "patcache.embedders.static:load",
     "model2vec": "patcache.embedders.model2vec:load",

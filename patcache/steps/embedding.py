@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from patcache.embedders.base import Embedder
+from patcache.embedders.base import AnyModel, Embedder, PairScorer
 from patcache.records import ModelRequest, Progress, Runtime, Spec
-from patcache.steps.encoding import Block, Done, TextWork, Work
+from patcache.steps.encoding import Done, Step, TextWork, Work
 from patcache.steps.interrupts import Interrupts
 from patcache.steps.loading import Loaded, Model, find_model, keep_fit, load_model
 from patcache.steps.needed import Needed, Scope, find_scopes, needed_texts
+from patcache.steps.pairs import NeededPairs, PairWork, needed_pairs
 from patcache.steps.pipeline import in_order, read_ahead
 from patcache.steps.rows import spec_rows
 from patcache.store.scores import refuse_removed
@@ -47,6 +48,7 @@ class EmbedReport:
     """What embedding one model did.
 
     label: the stored one; asked_label: the one asked for, another where the spec was there before.
+    is_pairs: a scorer of pairs, whose texts below are pairs of texts and whose vectors are scores.
     n_texts: distinct texts asked for; None where the store's notes say that none can be missing.
     n_without_text: patents asked for whose text is empty; tuples with one stay undefined.
     """
@@ -63,6 +65,7 @@ class EmbedReport:
     elapsed_s: float = 0.0
     device: str | None = None
     max_tokens: int | None = None
+    is_pairs: bool = False
 
 
 def embed(
@@ -73,14 +76,15 @@ def embed(
     all_texts: bool = False,
     runtime: Runtime | None = None,
     refit: bool = False,
-    embedder: Embedder | None = None,
+    embedder: AnyModel | None = None,
     progress: Progress | None = None,
 ) -> EmbedReport:
     """Gives every text of the samples (None: of all; all_texts: of the corpus) its vector.
 
-    Nothing is loaded where nothing is missing. `embedder` is an object to use as it is; request
-    then gives its label and the number of dimensions. Interrupted or killed, the same call goes on
-    where it stopped.
+    A scorer of pairs gives each pair of a target and a candidate its score instead. Nothing is
+    loaded where nothing is missing. `embedder` is an object to use as it is; request then gives its
+    label and the number of dimensions. Interrupted or killed, the same call goes on where it
+    stopped.
     Errors: ModelRefused, NotThere without a sample, VectorsDamaged, VectorsBusy.
     """
     scopes = find_scopes(store, samples, all_texts=all_texts)
@@ -91,7 +95,7 @@ def embed(
         scopes = _begun(store, model, rows, scopes)
         if (known := _done_spec(store, model, rows, scopes)) is not None:
             return _report(rows, model.label, known)
-        needed = needed_texts(store, model.spec, scopes)
+        needed = _needed(store, model.spec, scopes)
         if rows.n_rows > 0 and len(rows.missing(needed.keys)) == 0:
             stored = _finish(store, model, rows, scopes)
             return _report(rows, model.label, stored, needed)
@@ -100,17 +104,28 @@ def embed(
     try:
         if needed is None or model.spec is None or loaded.spec.spec_id != model.spec.spec_id:
             scopes = [replace(scope, first=0) for scope in scopes]
-            needed = needed_texts(store, loaded.spec, scopes)
+            needed = _needed(store, loaded.spec, scopes)
         return _encode_missing(store, model, loaded, needed, scopes, progress)
     finally:
         loaded.close()
+
+
+def _needed(store: StoreFolder, spec: Spec, scopes: Sequence[Scope]) -> Needed | NeededPairs:
+    find = needed_pairs if spec.is_pairs else needed_texts
+    return find(store, spec, scopes)
+
+
+def _work(store: StoreFolder, model: AnyModel, needed: Needed | NeededPairs) -> Work[Any]:
+    if isinstance(needed, NeededPairs):
+        return PairWork(store, cast("PairScorer", model), needed)
+    return TextWork(store, cast("Embedder", model), needed)
 
 
 def _encode_missing(
     store: StoreFolder,
     model: Model,
     loaded: Loaded,
-    needed: Needed,
+    needed: Needed | NeededPairs,
     scopes: Sequence[Scope],
     progress: Progress | None,
 ) -> EmbedReport:
@@ -124,14 +139,14 @@ def _encode_missing(
             _remember(cursor, model, rows)
         n_before = len(rows.blocks)
         try:
-            _encode_blocks(TextWork(store, loaded.embedder, needed), rows, progress)
+            _encode_blocks(_work(store, loaded.embedder, needed), rows, progress)
         finally:
             _record(store, rows)
         stored = _finish(store, model, rows, scopes)
     return _report(rows, asked.label, stored, needed, rows.blocks[n_before:])
 
 
-def _encode_blocks(work: Work, rows: AnyRows, progress: Progress | None) -> None:
+def _encode_blocks(work: Work[Step], rows: AnyRows, progress: Progress | None) -> None:
     """Encodes what is missing, while the next block is read and the last one written.
 
     Errors: KeyboardInterrupt, once what was begun is on disk.
@@ -140,7 +155,7 @@ def _encode_blocks(work: Work, rows: AnyRows, progress: Progress | None) -> None
     n_before = rows.n_rows
     with Interrupts() as interrupts:
 
-        def encode(block: Block) -> Done | None:
+        def encode(block: Step) -> Done | None:
             return None if interrupts.is_asked else work.encode(block)
 
         def write(done: Done | None) -> bool:
@@ -250,7 +265,7 @@ def _report(
     rows: AnyRows,
     asked_label: str,
     stored: Spec,
-    needed: Needed | None = None,
+    needed: Needed | NeededPairs | None = None,
     blocks: Sequence[JournalBlock] = (),
 ) -> EmbedReport:
     return EmbedReport(
@@ -266,4 +281,5 @@ def _report(
         elapsed_s=sum(block.run.elapsed_s for block in blocks),
         device=blocks[-1].run.device if blocks else None,
         max_tokens=stored.identity.get("max_tokens"),
+        is_pairs=stored.is_pairs,
     )

@@ -6,7 +6,7 @@ import time
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -25,6 +25,9 @@ BLOCK_TEXTS = 256
 FAST_BLOCK_TEXTS = 1024
 GPU_BLOCK_TEXTS = 4096
 FAST_KINDS = frozenset({"random", "tfidf", "lsa", "word2vec", "static", "vectors", "bm25"})
+
+
+Step = TypeVar("Step")  # a block on its way, of texts or of pairs
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +57,7 @@ class Done:
     run: Run
 
 
-class Work(Protocol):
+class Work(Protocol[Step]):
     """What is to be encoded and how, in stages that may run in threads of their own."""
 
     @property
@@ -65,13 +68,13 @@ class Work(Protocol):
     def n_parallel(self) -> int:
         """How many blocks are encoded at once."""
 
-    def blocks(self, missing: IntArray) -> Generator[Block, None, None]:
+    def blocks(self, missing: IntArray) -> Generator[Step, None, None]:
         """The missing positions block by block, their texts read."""
 
-    def prepare(self, block: Block) -> Block:
+    def prepare(self, block: Step) -> Step:
         """The block with whatever can be done before the device is needed."""
 
-    def encode(self, block: Block) -> Done:
+    def encode(self, block: Step) -> Done:
         """The block's rows."""
 
 

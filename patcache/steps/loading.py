@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from patcache.embedders.base import Context, Embedder, Fitted, Resolved, load
+from patcache.embedders.base import AnyModel, Context, Embedder, Fitted, Resolved, load
 from patcache.embedders.presets import FITTED, request_key, resolve
 from patcache.embedders.process import SeveralDevices, devices_of
 from patcache.errors import ModelRefused
@@ -50,7 +50,7 @@ class Model:
     resolved: Resolved | None = None
     key: str | None = None
     whole_key: str | None = None
-    embedder: Embedder | None = None
+    embedder: AnyModel | None = None
     fit_on: str = "corpus"
     dims: int | None = None
 
@@ -85,7 +85,7 @@ class Model:
 class Loaded:
     """A model ready to encode, and its spec under the label it goes by."""
 
-    embedder: Embedder
+    embedder: AnyModel
     spec: Spec
     is_new_fit: bool = False
 
@@ -96,7 +96,7 @@ class Loaded:
 
 
 def find_model(
-    store: StoreFolder, request: ModelRequest, embedder: Embedder | None, *, refit: bool
+    store: StoreFolder, request: ModelRequest, embedder: AnyModel | None, *, refit: bool
 ) -> Model:
     """What a request is, by the store's memory: a stored label, or a request made before.
 
@@ -172,7 +172,7 @@ def keep_fit(loaded: Loaded, folder: Path) -> None:
     aside.rename(fit)
 
 
-def _of_object(request: ModelRequest, embedder: Embedder) -> Model:
+def _of_object(request: ModelRequest, embedder: AnyModel) -> Model:
     """An object of Python's, whose settings are its own but for the number of dimensions."""
     settings = dict(request.settings)
     dims = settings.pop("truncate_dim", None)

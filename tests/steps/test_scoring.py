@@ -16,7 +16,7 @@ import pytest
 
 from patcache.errors import NotThere
 from patcache.records import ModelRequest
-from patcache.steps import scoring
+from patcache.steps import scoring, similarities
 from patcache.steps.embedding import embed
 from patcache.steps.scoring import ScoreReport, score
 from patcache.store import StoreFolder
@@ -213,7 +213,7 @@ def test_scoring_reads_the_rows_of_a_few_tuples_at_a_time(
 ) -> None:
     random_study(store)
     embed(store, ModelRequest("letters"), embedder=LetterEmbedder())
-    monkeypatch.setattr(scoring, "CHUNK_BYTES", 7 * 26 * 4 * 3)  # three tuples of 7 rows
+    monkeypatch.setattr(similarities, "CHUNK_BYTES", 7 * 26 * 4 * 3)  # three tuples of 7 rows
     sizes = []
     gather = DenseRows.gather
 
@@ -405,17 +405,17 @@ def test_tuples_that_come_while_scoring_wait_for_the_next_run(
 ) -> None:
     random_study(store)
     embed(store, ModelRequest("letters"), embedder=LetterEmbedder())
-    original = scoring._rows_of_pending
+    original = scoring.find_pending
     more = (120, *range(6))  # patent 120 is new: no row was looked up for it
 
     def overtaken(*arguments: Any) -> Any:
         found = original(*arguments)
-        monkeypatch.setattr(scoring, "_rows_of_pending", original)
+        monkeypatch.setattr(scoring, "find_pending", original)
         add_patents(store, [("zebra", "zzz")], first_id=120)
         add_tuples(store, "main", [more], levels=range(1, 7), first_id=80)
         return found
 
-    monkeypatch.setattr(scoring, "_rows_of_pending", overtaken)
+    monkeypatch.setattr(scoring, "find_pending", overtaken)
     assert [report.n_scored for report in score(store)] == [80]
     assert fetch(store, "SELECT n_tuples FROM data.scores") == [(80,)]
     assert [report.n_scored for report in add(store, LetterEmbedder())] == [1]
@@ -427,7 +427,7 @@ def test_tuples_that_come_while_scoring_wait_for_the_next_run(
     assert fetch(store, DISTANCES, "letters") == fetch(whole, DISTANCES, "letters")
 
 
-@pytest.mark.parametrize("step", ["_rows_of_pending", "pending_tuples", "_distances"])
+@pytest.mark.parametrize("step", ["find_pending", "pending_tuples", "_distances"])
 def test_a_sample_replaced_while_scored_gets_no_scores_of_the_old_one(
     store: StoreFolder, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
