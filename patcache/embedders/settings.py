@@ -161,7 +161,6 @@ SETTINGS: Mapping[str, Mapping[str, Setting]] = {
     "lsa": {
         "dim": Setting(300, _SIZE),
         "max_features": Setting(20_000, _SIZE),
-        "passes": Setting(7, partial(_whole, least=2)),
         "seed": Setting(1, _whole),
         **_SEGMENTER,
         **_CUT,

@@ -117,14 +117,23 @@ def load(resolved: Resolved, context: Context) -> TfidfEmbedder:
     return TfidfEmbedder(spec, fit, cache)
 
 
-def _fit(resolved: Resolved, context: Context, cache: TokenCache) -> Fit:
-    if context.fit_path is not None:
-        return read_fit(context, context.fit_path)
+def fit_words(resolved: Resolved, context: Context, cache: TokenCache) -> tuple[Tokens, Fit]:
+    """The words of the texts to fit on, and the most frequent of them with their idf.
+
+    Errors: ModelRefused where the corpus has no word.
+    """
     if context.fit is None:
-        raise ValueError("tfidf needs the texts to fit on, or a stored fit")
+        raise ValueError(f"{resolved.kind} needs the texts to fit on, or a stored fit")
     tokens = cache.collect(context.fit)
     if not len(tokens.ids):
         raise ModelRefused(
             f"{resolved.label} finds no word", f"in the {len(tokens)} texts to fit it on"
         )
-    return fit_idf(tokens, cache.words, resolved.settings["max_features"], context.fit.digest)
+    n_words = resolved.settings["max_features"]
+    return tokens, fit_idf(tokens, cache.words, n_words, context.fit.digest)
+
+
+def _fit(resolved: Resolved, context: Context, cache: TokenCache) -> Fit:
+    if context.fit_path is not None:
+        return read_fit(context, context.fit_path)
+    return fit_words(resolved, context, cache)[1]

@@ -39,7 +39,7 @@ def model_folder(folder: Path, config: dict[str, Any] | None = None, **tensors: 
     return folder
 
 
-def rows(embedder: Embedder, *texts: str) -> list[list[float]]:
+def rows(embedder: Embedder, *texts: str) -> Any:
     return np.asarray(embedder.encode(texts, "query").vectors).tolist()
 
 

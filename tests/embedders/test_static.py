@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -24,12 +25,12 @@ BINARY = b"4 2\n" + b"".join(
 )
 
 
-def rows(path: Path, texts: Sequence[str], **settings: str) -> list[list[float]]:
+def rows(path: Path, texts: Sequence[str], **settings: Any) -> Any:
     vectors = static(path, **settings).encode(texts, "query").vectors
     return np.asarray(vectors).tolist()
 
 
-def static(path: Path, cache: Path | None = None, **settings: str) -> Embedder:
+def static(path: Path, cache: Path | None = None, **settings: Any) -> Embedder:
     context = Context(Runtime(device="cpu", threads=1), cache_path=cache)
     return opened(path, context, **{"segmenter": "regex", **settings})
 
