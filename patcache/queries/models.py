@@ -23,12 +23,16 @@ FROM data.scores JOIN data.samples s USING (sample_id) GROUP BY spec_id"""
 
 @dataclass(frozen=True, slots=True)
 class ModelRow:
-    """A stored spec (spec_id is set) or a preset that could be added."""
+    """A stored spec (spec_id is set) or a preset that could be added.
+
+    A scorer of pairs has pairs instead of texts and dimensions, and its s_per_text is of a pair.
+    """
 
     label: str = column("model")
     kind: str = column("kind")
     dim: int | None = column("dim")
     n_texts: int | None = column("texts")
+    n_pairs: int | None = column("pairs")
     size_bytes: int | None = column("bytes")
     s_per_text: float | None = column("s/text", fmt=".2g")
     device: str | None = column("device")
@@ -38,7 +42,7 @@ class ModelRow:
     note: str = column("note")
 
 
-NOTHING = ModelRow("", "", None, None, None, None, None, None, None, None, "")
+NOTHING = ModelRow("", "", None, None, None, None, None, None, None, None, None, "")
 
 
 def models(store: StoreFolder, *, only_stored: bool = False) -> Listing[ModelRow]:
@@ -67,7 +71,7 @@ def _stored_row(store: StoreFolder, spec: Spec, scored: Mapping[str, str]) -> Mo
         NOTHING,
         label=spec.label,
         kind=spec.embedder,
-        dim=spec.dim,
+        dim=None if spec.is_pairs else spec.dim,
         scored=scored.get(spec.spec_id),
         spec_id=spec.spec_id,
     )
@@ -75,12 +79,15 @@ def _stored_row(store: StoreFolder, spec: Spec, scored: Mapping[str, str]) -> Mo
         rows = spec_rows(store, spec)
     except VectorsDamaged as error:
         return replace(row, note=f"damaged: {error.what}")
+    if spec.is_pairs:
+        row = replace(row, n_pairs=rows.n_rows)
+    else:
+        row = replace(row, n_texts=rows.n_rows)
     if rows.n_rows == 0:
-        return replace(row, n_texts=0, size_bytes=0)
+        return replace(row, size_bytes=0)
     runs = [block.run for block in rows.blocks]
     return replace(
         row,
-        n_texts=rows.n_rows,
         size_bytes=rows.size_bytes,
         s_per_text=sum(run.elapsed_s for run in runs) / rows.n_rows,
         device=", ".join(sorted({run.device for run in runs})),
