@@ -6,7 +6,7 @@ imported when asked for, so that a machine without torch lists and runs all the 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
@@ -54,6 +54,13 @@ class Staged(Embedder, Protocol):
 
     def encode_prepared(self, prepared: Any) -> Encoded:
         """Vectors of the texts that were prepared."""
+
+
+class Checking(Embedder, Protocol):
+    """An embedder that looks at a run before it begins: what it costs, what it lacks."""
+
+    def check_run(self, texts: Iterable[str]) -> None:
+        """Called once with every text of a run, prompt included. Errors: ModelRefused."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +168,7 @@ EMBEDDERS = {
     "onnx": "patcache.embedders.onnx:load",
     "cross-encoder": "patcache.embedders.cross_encoder:load",
     "use": "patcache.embedders.use:load",
+    "api": "patcache.embedders.api:load",
     "python": "patcache.embedders.python:load",
 }
 

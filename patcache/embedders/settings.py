@@ -10,6 +10,7 @@ from functools import partial
 from importlib import metadata
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from patcache.errors import ModelRefused
 from patcache.records import TextView
@@ -19,6 +20,8 @@ OWN_PROMPTS = ("model", "query")
 TEXT_FIELDS = ("title", "abstract", "claims")
 SEGMENTERS = {"jieba": "jieba", "rjieba": "rjieba", "regex": None}  # name -> package
 REGEX_VERSION = "1"
+NEVER_SHOWN = ("key_env", "base_url")  # a value that is refused may be a key, or hold one
+OPENAI_URL = "https://api.openai.com/v1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +128,23 @@ def _existing(value: Any) -> str:
     return str(path.resolve())
 
 
+def _base_url(value: Any) -> str:
+    """An address without anything secret in it: it is stored, and shown."""
+    parts = urlsplit(str(value))
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ValueError("an address such as http://localhost:11434/v1")
+    if "@" in parts.netloc or parts.query or parts.fragment:
+        raise ValueError("an address without user, password and query: a key goes by key_env")
+    return str(value).rstrip("/")
+
+
+def _variable(value: Any) -> str:
+    """The name of an environment variable; not a key, which would be stored."""
+    if not re.fullmatch(r"[A-Z_][A-Z0-9_]*", str(value)):
+        raise ValueError("the name of an environment variable, in capitals")
+    return str(value)
+
+
 POOLING = partial(_one_of, POOLINGS)
 _SIZE = partial(_whole, least=1)
 _TEXT = {"text": Setting("title+abstract", _text)}
@@ -212,6 +232,26 @@ SETTINGS: Mapping[str, Mapping[str, Setting]] = {
         "prompts": _FINISH["prompts"],
         **_TEXT,
     },
+    "api": {
+        "model": Setting(None, str),
+        "base_url": Setting(OPENAI_URL, _base_url),
+        "dimensions": Setting(None, partial(_optional, _SIZE)),
+        "revision": Setting(None, partial(_optional, str)),  # names the weights, whatever the host
+        "max_tokens": _NETWORK["max_tokens"],  # None: sent whole
+        "tokenizer": Setting(None, partial(_optional, _existing)),  # None: by characters
+        "key_env": Setting(None, partial(_optional, _variable)),
+        "price_per_million": Setting(None, partial(_optional, partial(_number, least=0, most=1e6))),
+        "max_cost": Setting(5.0, partial(_number, least=0, most=1e9)),
+        "batch_texts": Setting(128, partial(_whole, least=1, most=2048)),
+        "batch_tokens": Setting(50_000, _SIZE),
+        "parallel": Setting(4, partial(_whole, least=1, most=64)),
+        "encoding": Setting("base64", partial(_one_of, ("base64", "float"))),
+        "timeout_s": Setting(60.0, partial(_number, least=0.01, most=3600)),
+        "max_tries": Setting(6, _SIZE),
+        **_FINISH,
+        **_TEXT,
+        **_STORAGE,
+    },
     "use": {**_FINISH, **_TEXT, **_STORAGE},
     "python": {
         "target": Setting(None, str),
@@ -242,6 +282,7 @@ def _read(kind: str, name: str, value: Any) -> Any:
     try:
         return SETTINGS[kind][name].read(value)
     except (ValueError, TypeError, KeyError) as error:
+        shown = "what was given" if name in NEVER_SHOWN else repr(value)
         raise ModelRefused(
-            f"{name} of a {kind} model cannot be {value!r}", f"it must be {error}"
+            f"{name} of a {kind} model cannot be {shown}", f"it must be {error}"
         ) from error

@@ -133,13 +133,16 @@ def _encode_missing(
     with store.read() as cursor:
         refuse_taken_label(cursor, asked)
     rows = spec_rows(store, loaded.spec)
+    work = _work(store, loaded.embedder, needed)
+    if isinstance(work, TextWork):
+        work.check(rows.missing(work.keys))
     with rows.writing():
         keep_fit(loaded, rows.folder)
         with store.write() as cursor:
             _remember(cursor, model, rows)
         n_before = len(rows.blocks)
         try:
-            _encode_blocks(_work(store, loaded.embedder, needed), rows, progress)
+            _encode_blocks(work, rows, progress)
         finally:
             _record(store, rows)
         stored = _finish(store, model, rows, scopes)
