@@ -144,7 +144,7 @@ class SeveralDevices:
         if resolved.kind not in ("transformer", "onnx"):
             raise ModelRefused(
                 f"{resolved.label} cannot run on {len(devices)} devices",
-                f"a {resolved.kind} model is no network",
+                f"a {resolved.kind} model runs on one",
                 "name one device",
             )
         threads = context.runtime.threads or max(1, CPUS // len(devices))
