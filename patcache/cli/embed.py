@@ -11,9 +11,9 @@ from patcache.cli.output import say
 from patcache.cli.progress import bar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from patcache.records import Runtime
+    from patcache.records import ModelRequest, Runtime
     from patcache.steps.embedding import EmbedReport
     from patcache.store import StoreFolder
 
@@ -40,7 +40,8 @@ def embed(
 
     MODEL is a preset (tfidf, word2vec, minilm, minilm@cls, ...: see `patcache models`), a folder,
     an ONNX file, a hub name, python:module:object, or the label of a stored model. Texts that have
-    a vector are not encoded again; Ctrl-C stops after the running block.
+    a vector are not encoded again; Ctrl-C stops after the running block. Settings with commas
+    (--pooling mean,cls --dims 768,256) make a model of each combination.
     """
     embed_all(
         store,
@@ -54,6 +55,17 @@ def embed(
     )
 
 
+def asked_models(
+    models: Sequence[str], label: str | None, settings: Mapping[str, Any]
+) -> list[ModelRequest]:
+    """What was asked for: each model with every combination of the settings that are lists."""
+    from patcache.embedders.flat import variants
+
+    if label is not None and len(models) > 1:
+        raise click.UsageError("--label names one model; several were given")
+    return [request for name in models for request in variants(name, label, settings)]
+
+
 def embed_all(
     store: StoreFolder,
     models: Sequence[str],
@@ -63,16 +75,13 @@ def embed_all(
     **options: Any,
 ) -> list[EmbedReport]:
     """Embeds model after model, with a bar and a line for each."""
-    from patcache.records import ModelRequest
     from patcache.steps import embedding
 
-    if label is not None and len(models) > 1:
-        raise click.UsageError("--label names one model; several were given")
-    width = max(map(len, models))
+    requests = asked_models(models, label, settings)
+    width = max(len(request.label or request.name) for request in requests)
     reports = []
-    for name in models:
-        request = ModelRequest(name, label, settings)
-        with bar(f"  {name:{width}}") as progress:
+    for request in requests:
+        with bar(f"  {request.label or request.name:{width}}") as progress:
             report = embedding.embed(store, request, progress=progress, **options)
         say("\n".join(embed_lines(report, width)))
         reports.append(report)
@@ -82,12 +91,13 @@ def embed_all(
 def embed_lines(report: EmbedReport, width: int = 0) -> Iterable[str]:
     """What one model's embedding came to, for people."""
     label = f"  {report.label:{width}}  "
+    kept, done = ("scores", "pairs scored") if report.is_pairs else ("vectors", "texts encoded")
     if report.n_encoded == 0:
-        yield f"{label}up to date · {report.n_stored:,} vectors"
+        yield f"{label}up to date · {report.n_stored:,} {kept}"
     else:
-        parts = [f"{report.n_encoded:,} texts encoded"]
-        if report.n_texts is not None and report.n_texts > report.n_encoded:
-            parts.append(f"{report.n_texts - report.n_encoded:,} there before")
+        parts = [f"{report.n_encoded:,} {done}"]
+        if report.n_stored > report.n_encoded:
+            parts.append(f"{report.n_stored - report.n_encoded:,} there before")
         if report.elapsed_s > 0:
             parts.append(f"{report.n_encoded / report.elapsed_s:,.0f}/s on {report.device}")
         if report.n_truncated:

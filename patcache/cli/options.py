@@ -22,10 +22,13 @@ MODEL_SETTINGS = (
     "engine",
     "pooling",
     "max_tokens",
+    "dims",
     "arithmetic",
     "tokenizer",
+    "base_url",
     "text",
     "separator",
+    "prompt",
     "prompt_query",
     "prompt_document",
     "storage",
@@ -46,6 +49,24 @@ class FiniteRange(click.FloatRange):
         return number
 
 
+class Several(click.ParamType[Any]):
+    """One value, or several with commas between: a list then."""
+
+    def __init__(self, one: click.ParamType[Any]) -> None:
+        self.one = one
+        self.name = f"{one.name},..."
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:
+        return f"{self.one.get_metavar(param, ctx) or self.one.name.upper()},..."
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        parts = [part.strip() for part in str(value).split(",")]
+        values = [self.one.convert(part, param, ctx) for part in parts]
+        if len(set(values)) < len(values):
+            self.fail(f"{value!r} names one value twice", param, ctx)
+        return values[0] if len(values) == 1 else values
+
+
 format_option = click.option(
     "--format",
     "fmt",
@@ -56,8 +77,11 @@ format_option = click.option(
 )
 
 
-def store_option(*, create: bool) -> Callable[[Command], Command]:
-    """Adds --store and --wait; the command gets `store`, opened (made, where `create`)."""
+def store_option(*, create: bool, files_only: bool = False) -> Callable[[Command], Command]:
+    """Adds --store and --wait; the command gets `store`, opened (made, where `create`).
+
+    files_only: for a command that does not need the database, and works while it is busy.
+    """
 
     def decorate(command: Command) -> Command:
         @click.option(
@@ -72,14 +96,21 @@ def store_option(*, create: bool) -> Callable[[Command], Command]:
             type=FiniteRange(min=0),
             default=10.0,
             show_default=True,
-            help="Seconds to wait for another process that uses the store.",
+            help="Seconds to wait for another process that uses the store; when given, also for "
+            "one that writes the same vectors.",
         )
         @functools.wraps(command)
         def with_store(*args: Any, store_path: Path | None, wait_s: float, **kwargs: Any) -> Any:
             from patcache.store import StoreFolder
 
-            path = _named_store(store_path)
-            return command(*args, store=StoreFolder(path, create=create, wait_s=wait_s), **kwargs)
+            store = StoreFolder(
+                _named_store(store_path),
+                create=create,
+                wait_s=wait_s,
+                busy_wait_s=wait_s if _is_given("wait_s") else 0.0,
+                files_only=files_only,
+            )
+            return command(*args, store=store, **kwargs)
 
         return with_store  # type: ignore[return-value]
 
@@ -110,14 +141,30 @@ def slice_options(command: Command) -> Command:
 
 
 def model_options(command: Command) -> Command:
-    """Adds what changes a model's vectors; the command gets `label` and `settings`, those asked."""
+    """Adds what changes a model's vectors; the command gets `label` and `settings`, as written.
+
+    Those that may be several hold a list then: patcache.embedders.flat.variants makes the models.
+    """
     options = (
         click.option("--label", metavar="NAME", help="What to call it  [default: its name]."),
-        click.option("--engine", type=click.Choice(["torch", "onnx"]), help="What runs a network."),
-        click.option("--pooling", type=click.Choice(["mean", "cls", "last"]), help="From tokens."),
-        click.option("--max-tokens", type=click.IntRange(min=1), help="Where texts are cut."),
         click.option(
-            "--arithmetic", type=click.Choice(["fp32", "bf16", "fp16"]), help="Of a network."
+            "--engine", type=Several(click.Choice(["torch", "onnx"])), help="What runs a network."
+        ),
+        click.option(
+            "--pooling", type=Several(click.Choice(["mean", "cls", "last"])), help="From tokens."
+        ),
+        click.option(
+            "--max-tokens", type=Several(click.IntRange(min=1)), help="Where texts are cut."
+        ),
+        click.option(
+            "--dims",
+            type=Several(click.IntRange(min=1)),
+            help="Keep the first so many dimensions: cut from stored vectors, without encoding.",
+        ),
+        click.option(
+            "--arithmetic",
+            type=Several(click.Choice(["fp32", "bf16", "fp16"])),
+            help="Of a network.",
         ),
         click.option(
             "--tokenizer",
@@ -125,15 +172,28 @@ def model_options(command: Command) -> Command:
             help="Of word models: jieba, rjieba, regex; of a graph: the folder of its tokenizer.",
         ),
         click.option(
+            "--base-url",
+            metavar="URL",
+            help="Of an api model: where its /embeddings is  [default: OpenAI's].",
+        ),
+        click.option(
             "--text",
-            metavar="FIELDS",
+            type=Several(click.STRING),
+            metavar="FIELDS,...",
             help="title, abstract, claims, joined by +  [default: title+abstract].",
         ),
         click.option("--separator", metavar="TEXT", help="Between the fields  [default: '. ']."),
+        click.option(
+            "--prompt",
+            type=Several(click.Choice(["none", "model", "query"])),
+            help="None, each role the model's own, or its own for queries before every text.",
+        ),
         click.option("--prompt-query", metavar="TEXT", help="Put before a target's text."),
         click.option("--prompt-document", metavar="TEXT", help="Put before a candidate's text."),
         click.option(
-            "--storage", type=click.Choice(["float32", "float16"]), help="Of the numbers on disk."
+            "--storage",
+            type=Several(click.Choice(["float32", "float16"])),
+            help="Of the numbers on disk.",
         ),
         click.option(
             "--fit-on",
@@ -152,12 +212,9 @@ def model_options(command: Command) -> Command:
 
     @functools.wraps(command)
     def with_settings(*args: Any, **kwargs: Any) -> Any:
-        from patcache.embedders.flat import nested_settings
-
         asked = {name: kwargs.pop(name) for name in MODEL_SETTINGS}
         given = {name: value for name, value in asked.items() if value is not None}
-        settings = nested_settings({**kwargs.pop("others"), **given})
-        return command(*args, settings=settings, **kwargs)
+        return command(*args, settings={**kwargs.pop("others"), **given}, **kwargs)
 
     for option in reversed(options):
         with_settings = option(with_settings)
@@ -172,15 +229,26 @@ def runtime_options(command: Command) -> Command:
         default="auto",
         show_default=True,
         metavar="NAME",
-        help="auto, cpu, cuda, cuda:1, mps.",
+        help="auto, cpu, cuda, cuda:1, mps; a process each: cuda:0,cuda:1 or cuda:all.",
     )
     @click.option("--allow-cpu", is_flag=True, help="Go on, on the CPU, where there is no GPU.")
     @click.option("--threads", type=click.IntRange(min=1), help="[default: one a core]")
+    @click.option(
+        "--batch-tokens",
+        type=click.IntRange(min=1),
+        help="Of a network, in one batch  [default: by device; halved when out of memory].",
+    )
     @functools.wraps(command)
     def with_runtime(
-        *args: Any, device: str, allow_cpu: bool, threads: int | None, **kwargs: Any
+        *args: Any,
+        device: str,
+        allow_cpu: bool,
+        threads: int | None,
+        batch_tokens: int | None,
+        **kwargs: Any,
     ) -> Any:
-        return command(*args, runtime=Runtime(device, allow_cpu, threads), **kwargs)
+        runtime = Runtime(device, allow_cpu, threads, batch_tokens)
+        return command(*args, runtime=runtime, **kwargs)
 
     return with_runtime  # type: ignore[return-value]
 
@@ -192,6 +260,13 @@ def _assignments(
     if wrong:
         raise click.BadParameter(f"{wrong[0]!r} is not NAME=VALUE")
     return dict(text.split("=", 1) for text in texts)
+
+
+def _is_given(name: str) -> bool:
+    """Whether an option was typed (or set in the environment) rather than left at its default."""
+    context = click.get_current_context(silent=True)
+    source = None if context is None else context.get_parameter_source(name)
+    return source is not None and source.name != "DEFAULT"
 
 
 def store_here() -> Path | None:

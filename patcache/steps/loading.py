@@ -39,7 +39,7 @@ FIT_DIGITS = 6
 class Model:
     """A request, and as much as is known of it without loading anything.
 
-    spec: of the vectors as they are encoded; None where it takes loading to know it.
+    spec: of the vectors as they are encoded, under this label; None where it takes loading to know.
     dims: how many of their dimensions are asked for, None for all.
     resolved, key, whole_key: None for an object of Python's; whole_key is that of the same request
     with every dimension.
@@ -118,7 +118,8 @@ def find_model(
     if refit:  # the request stays that of the first fit; this one is found by its label
         return model
     key, whole_key = _key(resolved, fit_on), _key(_whole(resolved), fit_on)
-    return replace(model, spec=_known(store, whole_key), key=key, whole_key=whole_key)
+    spec = _known(store, whole_key, resolved.label)
+    return replace(model, spec=spec, key=key, whole_key=whole_key)
 
 
 def load_model(
@@ -202,7 +203,7 @@ def _by_label(store: StoreFolder, label: str) -> Model | None:
     if source.is_fitted:  # its fit is stored; the key is the first fit's
         return Model(label, whole, resolved, dims=dims)
     key, whole_key = _key(resolved), _key(_whole(resolved))
-    return Model(label, _known(store, whole_key), resolved, key, whole_key, dims=dims)
+    return Model(label, _known(store, whole_key, label), resolved, key, whole_key, dims=dims)
 
 
 def _whole(resolved: Resolved) -> Resolved:
@@ -217,22 +218,25 @@ def _key(resolved: Resolved, fit_on: str = "corpus") -> str:
     return key if fit_on == "corpus" else settings_digest({"request": key, "fit_on": fit_on})
 
 
-def _known(store: StoreFolder, whole_key: str) -> Spec | None:
+def _known(store: StoreFolder, whole_key: str, label: str) -> Spec | None:
     """The spec that a request for every dimension was found to be, in this store or its folders."""
     with store.read() as cursor:
         spec_id = requested_id(cursor, whole_key)
         spec = None if spec_id is None else find_spec(cursor, spec_id)
-    if spec_id is None or spec is not None:
-        return spec
-    folder = store.vectors_path / spec_id  # only fewer dimensions of it have a label
-    return read_spec(folder) if (folder / SPEC_NAME).exists() else None
+    if spec_id is not None and spec is None:  # only fewer dimensions of it have a label
+        spec = _spec_of_folder(store.vectors_path / spec_id)
+    return None if spec is None else replace(spec, label=label)
 
 
 def _stored_whole(store: StoreFolder, spec: Spec) -> Spec | None:
     """The spec whose vectors a stored one is cut from; itself where it is whole."""
-    folder = store.vectors_path / spec.vectors_id
     if not spec.is_cut:
         return spec
+    whole = _spec_of_folder(store.vectors_path / spec.vectors_id)
+    return None if whole is None else replace(whole, label=spec.label)
+
+
+def _spec_of_folder(folder: Path) -> Spec | None:
     return read_spec(folder) if (folder / SPEC_NAME).exists() else None
 
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-from patcache.embedders.flat import nested_settings
+from patcache.embedders.flat import variants
 from patcache.embedders.presets import PYTHON_PREFIX, VECTORS_PREFIX
 from patcache.embedders.settings import POOLINGS
 from patcache.errors import PatcacheError, StudyInvalid
@@ -138,22 +137,15 @@ def _models(document: Mapping[str, Any], folder: Path) -> list[ModelRequest]:
     return requests
 
 
-def _variants(table: Mapping[str, Any], folder: Path) -> list[ModelRequest]:
+def _variants(table: Mapping[str, Any], folder: Path) -> Iterator[ModelRequest]:
     """One request for each combination of the settings that are lists."""
-    settings = {key: value for key, value in table.items() if key not in NO_SETTINGS}
-    varied = [key for key, value in settings.items() if isinstance(value, list)]
-    name = _model_name(str(table["name"]), folder)
-    label = table.get("label") or (Path(name).name if varied else None)
-    requests = []
-    for values in itertools.product(*(settings[key] for key in varied)):
-        chosen = dict(zip(varied, values, strict=True))
-        suffix = "".join(f"@{value}" for value in values)
-        each = f"{label}{suffix}" if label else None
-        asked = nested_settings({**settings, **chosen})
-        for key in PATH_SETTINGS & asked.keys():
-            asked[key] = _placed(str(asked[key]), folder)
-        requests.append(ModelRequest(name, each, asked))
-    return requests
+    flat = {key: value for key, value in table.items() if key not in NO_SETTINGS}
+    for request in variants(_model_name(str(table["name"]), folder), table.get("label"), flat):
+        places = {
+            key: _placed(str(request.settings[key]), folder)
+            for key in PATH_SETTINGS & request.settings.keys()
+        }
+        yield replace(request, settings={**request.settings, **places})
 
 
 def _model_name(name: str, folder: Path) -> str:

@@ -204,3 +204,19 @@ def test_help_of_each_command_names_its_options(tmp_path: Path) -> None:
         result = CliRunner().invoke(cli, [command, "--help"])
         assert result.exit_code == 0
         assert option in result.output
+
+
+def test_one_command_embeds_every_combination_of_settings(store: StoreFolder) -> None:
+    random_study(store)
+    result = patcache(store, "add", "random", "--text", "title,abstract", "--storage", "float16")
+    assert result.exit_code == 0, result.output
+    stored = patcache(store, "models", "--stored", "--format", "json")
+    rows = json.loads(stored.stdout)
+    assert [row["label"] for row in rows] == ["random@title", "random@abstract"]
+    assert len({row["spec_id"] for row in rows}) == 2
+    twice = patcache(store, "embed", "random", "--text", "title,title")
+    assert twice.exit_code == 2
+    assert "names one value twice" in twice.stderr
+    wrong = patcache(store, "embed", "random", "--pooling", "mean,max")
+    assert wrong.exit_code == 2
+    assert "'max' is not one of" in wrong.stderr

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from patcache.errors import StudyInvalid
+from patcache.embedders.flat import variants
+from patcache.errors import ModelRefused, StudyInvalid
 from patcache.steps.study_file import Study, read_study
 
 WHOLE = """
@@ -146,3 +147,18 @@ def test_mistakes_are_named(tmp_path: Path, text: str, message: str) -> None:
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(StudyInvalid, match="none.toml"):
         read_study(tmp_path / "none.toml")
+
+
+def test_settings_that_are_lists_make_a_model_of_each_combination() -> None:
+    found = variants("bge", None, {"pooling": ["mean", "cls"], "dims": [768, 256], "max_tokens": 9})
+    assert [request.label for request in found] == [
+        "bge@mean@768d",
+        "bge@mean@256d",
+        "bge@cls@768d",
+        "bge@cls@256d",
+    ]
+    assert found[3].settings == {"pooling": "cls", "truncate_dim": 256, "max_tokens": 9}
+    (prompted,) = variants("bge", "mine", {"prompt": "query"})
+    assert (prompted.label, prompted.settings) == ("mine", {"prompts": "query"})
+    with pytest.raises(ModelRefused, match="in two ways"):
+        variants("bge", None, {"prompt": "none", "prompt_query": "q: "})
