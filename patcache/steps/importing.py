@@ -22,6 +22,7 @@ from patcache.importers.sources import Source, expand, source_of
 from patcache.records import Progress
 from patcache.steps.interrupts import Interrupts
 from patcache.store import StoreFolder
+from patcache.store.jobs import running_job
 from patcache.store.patents import (
     Counts,
     ImportKey,
@@ -84,11 +85,12 @@ def import_files(
     options = options or ImportOptions()
     names = expand(paths)
     reports = []
-    with _alone(store):
+    subject = ", ".join(Path(name).name for name in names)
+    with _alone(store), running_job(store, "import", subject, "rows", progress) as advance:
         for name in names:
             with tempfile.TemporaryDirectory(prefix="patcache-import-") as folder:
                 source = source_of(name, Path(folder), stdin)
-                reports.append(_import_file(store, source, options, Path(folder), progress))
+                reports.append(_import_file(store, source, options, Path(folder), advance))
     return ImportReport(tuple(reports))
 
 

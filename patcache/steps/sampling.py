@@ -18,6 +18,7 @@ from patcache.steps.cell_draws import CellDraw, draw_cells
 from patcache.steps.label_noise import Noise, label_noise
 from patcache.steps.sample_parameters import Codes, SampleParameters, check, parameters_of, study
 from patcache.steps.shape_values import shape_values
+from patcache.store.jobs import running_job
 from patcache.store.population import Columns, count_texts, read_codes, read_population
 from patcache.store.sample_writes import Cell, SampleHead, save_extension, save_sample
 from patcache.store.samples import StoredSample, refuse_taken_name, stored_sample
@@ -76,17 +77,24 @@ def draw_sample(
     check(name, parameters)
     with store.read() as cursor:
         refuse_taken_name(cursor, name)
+    with running_job(store, "sample", name, "stages", progress) as advance:
+        return _draw_new(store, name, parameters, advance)
+
+
+def _draw_new(
+    store: StoreFolder, name: str, parameters: SampleParameters, progress: Progress
+) -> SampleReport:
     columns = read_population(store, parameters.where)
-    _tell(progress, 1)
+    progress(1, STAGES)
     found = _draw(store, columns, parameters, None)
-    _tell(progress, 3)
+    progress(3, STAGES)
     _refuse_nothing(found)
     head = SampleHead(
         name, "drawn", parameters.seed, dataclasses.asdict(parameters), columns.digest
     )
     shape = parameters.shape
     save_sample(store, head, {shape: shape_values(shape)}, [found.tuples], found.cells)
-    _tell(progress, STAGES)
+    progress(STAGES, STAGES)
     return _report(store, name, parameters, columns, found)
 
 
@@ -104,16 +112,23 @@ def extend_sample(store: StoreFolder, name: str, progress: Progress | None = Non
             "only a sample that was drawn here knows how to draw more",
             f"patcache sample import another-{name} FILE",
         )
+    with running_job(store, "extend sample", name, "stages", progress) as advance:
+        return _draw_more(store, name, stored, advance)
+
+
+def _draw_more(
+    store: StoreFolder, name: str, stored: StoredSample, progress: Progress
+) -> SampleReport:
     parameters = parameters_of(stored.parameters)
     columns = read_population(store, parameters.where)
-    _tell(progress, 1)
+    progress(1, STAGES)
     found = _draw(store, columns, parameters, stored)
-    _tell(progress, 3)
+    progress(3, STAGES)
     shape = parameters.shape
     if found.cells:
         values = {shape: shape_values(shape)}
         save_extension(store, name, columns.digest, values, [found.tuples], found.cells)
-    _tell(progress, STAGES)
+    progress(STAGES, STAGES)
     report = _report(store, name, parameters, columns, found)
     return dataclasses.replace(report, is_extension=True, grown=_grown(stored, found.sizes))
 
@@ -238,8 +253,3 @@ def _grown(
         for cell, (n_patents, _) in sorted(stored.cells.items())
         if sizes.get(cell, n_patents) > n_patents
     }
-
-
-def _tell(progress: Progress | None, done: int) -> None:
-    if progress is not None:
-        progress(done, STAGES)

@@ -35,14 +35,23 @@ class StoreFolder:
     """One study on disk: the database, the vectors and the jobs of one folder.
 
     path: created on first use unless `create` is false. wait_s: how long a unit of work waits
-    for another process. Errors: NotThere, StoreRefused (foreign, damaged, newer), StoreBusy.
+    for another process; busy_wait_s: how long a job waits for another that writes the vectors it
+    would write. files_only: the database is not looked at, for what reads the other files.
+    Errors: NotThere, StoreRefused (foreign, damaged, newer), StoreBusy.
     """
 
     def __init__(
-        self, path: str | Path, *, create: bool = True, wait_s: float = DEFAULT_WAIT_S
+        self,
+        path: str | Path,
+        *,
+        create: bool = True,
+        wait_s: float = DEFAULT_WAIT_S,
+        busy_wait_s: float = 0.0,
+        files_only: bool = False,
     ) -> None:
         self.path = Path(path).expanduser().absolute()
         self.wait_s = wait_s
+        self.busy_wait_s = busy_wait_s
         if self.path.exists() and not self.path.is_dir():
             raise StoreRefused(
                 f"{self.path} is not a store",
@@ -51,7 +60,7 @@ class StoreFolder:
             )
         if not self.database_path.exists():
             self._create(create)
-        elif self._needs_migration():
+        elif not files_only and self._needs_migration():
             migrate(self)
 
     @property
@@ -61,6 +70,15 @@ class StoreFolder:
     @property
     def vectors_path(self) -> Path:
         return self.path / "vectors"
+
+    @property
+    def indexes_path(self) -> Path:
+        return self.path / "indexes"
+
+    @property
+    def cache_path(self) -> Path:
+        """Rebuildable things: token ids."""
+        return self.path / "cache"
 
     @property
     def jobs_path(self) -> Path:
