@@ -17,6 +17,8 @@ _MODEL_GRAPH, _GRAPH_TENSOR = 7, 5
 _TENSOR_DIMS, _TENSOR_TYPE, _TENSOR_EXTERNAL = 1, 2, 13
 _ENTRY_KEY, _ENTRY_VALUE = 1, 2
 _ARITHMETIC = {1: "fp32", 2: "int8", 3: "int8", 10: "fp16", 16: "bf16", 21: "int4", 22: "int4"}
+_NARROWEST_FIRST = ("int4", "int8", "bf16", "fp16", "fp32")
+_NOTABLE_SHARE = 0.05  # of all weights: with a large vocabulary, what is not an embedding is few
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 
 Field = tuple[int, "int | memoryview"]
@@ -24,7 +26,10 @@ Field = tuple[int, "int | memoryview"]
 
 @dataclass(frozen=True, slots=True)
 class Graph:
-    """arithmetic: the type that most weights have. digest: of the file and its external weights."""
+    """arithmetic: the narrowest type that a notable share of the weights have.
+
+    digest: of the file and its external weights.
+    """
 
     arithmetic: str
     digest: str
@@ -51,7 +56,8 @@ def read_graph(path: Path) -> Graph:
         raise ModelRefused(f"{path} is incomplete", f"its weights {missing[0]} are not beside it")
     digests = "".join(file_digest(file) for file in files)
     whole = digests if len(files) == 1 else hashlib.sha256(digests.encode()).hexdigest()
-    return Graph(sizes.most_common(1)[0][0], whole)
+    notable = [name for name in _NARROWEST_FIRST if sizes[name] > _NOTABLE_SHARE * sizes.total()]
+    return Graph(notable[0], whole)
 
 
 def _tensors(model: memoryview) -> Iterator[memoryview]:

@@ -137,6 +137,73 @@ def tiny_decoder(folder: Path, family: str) -> Path:
     return folder
 
 
+_ENCODER = {
+    "hidden_size": 8,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 2,
+    "intermediate_size": 16,
+}
+_DECODER = {**_ENCODER, "num_key_value_heads": 1, "max_position_embeddings": 32}
+_BART = {
+    "d_model": 8,
+    "encoder_layers": 2,
+    "decoder_layers": 2,
+    "encoder_attention_heads": 2,
+    "decoder_attention_heads": 2,
+    "encoder_ffn_dim": 16,
+    "decoder_ffn_dim": 16,
+    "bos_token_id": 2,
+    "eos_token_id": 3,
+    "decoder_start_token_id": 3,
+    "init_std": 0.3,
+}
+# Name of transformers' classes, settings of the network, whether it reads [CLS] and [SEP].
+FAMILIES: dict[str, tuple[str, dict[str, Any], bool]] = {
+    "bert": ("Bert", {**_ENCODER, "max_position_embeddings": 32}, True),
+    "roberta": ("Roberta", {**_ENCODER, "max_position_embeddings": 34, "pad_token_id": 1}, True),
+    "mpnet": ("MPNet", {**_ENCODER, "max_position_embeddings": 34, "pad_token_id": 1}, True),
+    "bart": ("Bart", {**_BART, "max_position_embeddings": 32, "pad_token_id": 1}, True),
+    "gpt2": ("GPT2", {"n_positions": 32, "n_embd": 8, "n_layer": 2, "n_head": 2}, False),
+    "llama": ("Llama", {**_DECODER, "pad_token_id": None}, False),
+    "mistral": ("Mistral", {**_DECODER, "pad_token_id": None, "sliding_window": 8}, False),
+    "qwen3": ("Qwen3", {**_DECODER, "head_dim": 4}, False),
+    "modernbert": (
+        "ModernBert",
+        {
+            **_ENCODER,
+            "max_position_embeddings": 32,
+            "global_attn_every_n_layers": 2,
+            "local_attention": 8,
+            "pad_token_id": 0,
+            "bos_token_id": 2,
+            "cls_token_id": 2,
+            "eos_token_id": 3,
+            "sep_token_id": 3,
+        },
+        True,
+    ),
+    "distilbert": (
+        "DistilBert",
+        {"dim": 8, "n_layers": 2, "n_heads": 2, "hidden_dim": 16, "max_position_embeddings": 32},
+        True,
+    ),
+}
+
+
+def tiny(folder: Path, family: str) -> Path:
+    """A random network of a family, two layers of 8 and 32 positions, pooled by the mean."""
+    transformers = pytest.importorskip("transformers")
+    torch = pytest.importorskip("torch")
+    torch.manual_seed(7)
+    name, settings, special = FAMILIES[family]
+    config_class = getattr(transformers, f"{name}Config")
+    config = config_class(vocab_size=14, **{"initializer_range": 0.3, **settings})
+    getattr(transformers, f"{name}Model")(config).save_pretrained(folder)
+    save_tokenizer(folder, special=special, pad="[PAD]" if special else None)
+    add_pooling(folder, "mean")
+    return folder
+
+
 def add_pooling(folder: Path, pooling: str, dense: Sequence[str] = ()) -> None:
     """modules.json and 1_Pooling as sentence-transformers writes them."""
     flag = {"mean": "mean_tokens", "cls": "cls_token", "last": "lasttoken", "max": "max_tokens"}
