@@ -220,3 +220,31 @@ def test_one_command_embeds_every_combination_of_settings(store: StoreFolder) ->
     wrong = patcache(store, "embed", "random", "--pooling", "mean,max")
     assert wrong.exit_code == 2
     assert "'max' is not one of" in wrong.stderr
+
+
+def test_export_onnx_writes_a_graph_and_says_how_to_go_on(tmp_path: Path) -> None:
+    pytest.importorskip("onnxruntime")
+    pytest.importorskip("onnx")
+    from tests.embedders.tiny import tiny
+
+    model, out = str(tiny(tmp_path / "bert", "bert")), tmp_path / "graph"
+    done = CliRunner().invoke(cli, ["models", "export-onnx", model, str(out)])
+    assert done.exit_code == 0, done.output
+    assert (out / "model.onnx").is_file()
+    assert "fused: 2 Attention, 2 BiasGelu" in done.stderr
+    assert "largest difference to torch" in done.stderr
+    assert f"next: patcache add {out}\n" in done.stderr
+    texts = tmp_path / "texts.txt"
+    texts.write_text("a method\n\na seat belt\n")
+    eight = [*("models", "export-onnx", model), str(tmp_path / "int8")]
+    done = CliRunner().invoke(cli, [*eight, "--int8", "--texts", str(texts)])
+    assert done.exit_code == 0, done.output
+    assert "cosine to fp32 over 2 texts: min 0.9" in done.stderr
+    assert CliRunner().invoke(cli, [*eight, "--texts", str(texts)]).exit_code == 2
+
+
+def test_what_has_no_graph_to_export_is_refused(tmp_path: Path) -> None:
+    done = CliRunner().invoke(cli, ["models", "export-onnx", "tfidf", str(tmp_path / "graph")])
+    assert done.exit_code == 1
+    assert "it is a tfidf model" in done.stderr
+    assert not (tmp_path / "graph").exists()
