@@ -25,10 +25,12 @@ Role = Literal["query", "document"]
 Indicator = Literal["footrule", "concordance"]
 TestName = Literal["u", "signed-rank"]
 Alternative = Literal["greater", "less", "two-sided"]
+IndexKind = Literal["exact", "fp16", "hnsw", "ivf"]
 Correction = Literal["holm", "bh", "by", "bonferroni", "none"]
 
 INDICATORS: tuple[Indicator, ...] = ("footrule", "concordance")
 TESTS: tuple[TestName, ...] = ("u", "signed-rank")
+INDEX_KINDS: tuple[IndexKind, ...] = ("exact", "fp16", "hnsw", "ivf")
 CORRECTIONS: tuple[Correction, ...] = ("holm", "bh", "by", "bonferroni", "none")
 
 

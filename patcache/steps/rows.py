@@ -40,7 +40,7 @@ class CutRows(DenseRows):
         super().__init__(folder, whole_spec(folder, spec))
         self.spec = spec
 
-    def gather(self, rows: IntArray) -> FloatArray:
+    def gather(self, rows: IntArray | slice) -> FloatArray:
         """Vectors (len(rows), dim) float32."""
         vectors = super().gather(rows)[:, : self.spec.dim]
         return unit_length(vectors) if self.spec.identity["normalize"] else vectors

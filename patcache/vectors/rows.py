@@ -132,8 +132,8 @@ class Rows(ABC, Generic[Vectors]):
                 file.read_through(self._length(name))
 
     @abstractmethod
-    def gather(self, rows: IntArray) -> Vectors:
-        """Vectors of some rows as float32, row i for rows[i]."""
+    def gather(self, rows: IntArray | slice) -> Vectors:
+        """Vectors of some rows as float32, row i for rows[i]; of a slice without a copy."""
 
     @abstractmethod
     def _arrays(self, vectors: Vectors) -> dict[str, NDArray[Any]]:
@@ -195,8 +195,8 @@ class Rows(ABC, Generic[Vectors]):
 class DenseRows(Rows["FloatArray"]):
     """vectors.npy: (n, dim), float32 or float16."""
 
-    def gather(self, rows: IntArray) -> FloatArray:
-        """Vectors (len(rows), dim) float32."""
+    def gather(self, rows: IntArray | slice) -> FloatArray:
+        """Vectors (len(rows), dim) float32; those of a slice are a view where stored so."""
         return self.arrays["vectors"][rows].astype(np.float32, copy=False)
 
     def _arrays(self, vectors: FloatArray) -> dict[str, NDArray[Any]]:

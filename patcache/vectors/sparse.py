@@ -18,10 +18,12 @@ if TYPE_CHECKING:
 class SparseRows(Rows["csr_array"]):
     """indices.npy and data.npy (one item a stored number), indptr.npy (n + 1: where rows start)."""
 
-    def gather(self, rows: IntArray) -> csr_array:
+    def gather(self, rows: IntArray | slice) -> csr_array:
         """Vectors (len(rows), dim) as CSR float32; only these rows are read."""
         from scipy.sparse import csr_array
 
+        if isinstance(rows, slice):
+            return self._stretch(rows)
         starts = self.arrays["indptr"][rows]
         sizes = self.arrays["indptr"][rows + 1] - starts
         indptr = np.concatenate(([0], np.cumsum(sizes)))
@@ -29,6 +31,18 @@ class SparseRows(Rows["csr_array"]):
         data = self.arrays["data"][places].astype(np.float32, copy=False)
         indices = self.arrays["indices"][places]
         return csr_array((data, indices, indptr), shape=(len(rows), self.spec.dim))
+
+    def _stretch(self, rows: slice) -> csr_array:
+        """Consecutive rows; what is stored as float32 is not copied."""
+        from scipy.sparse import csr_array
+
+        first, last, _ = rows.indices(self.n_rows)
+        starts = self.arrays["indptr"][first : last + 1]
+        inside = slice(int(starts[0]), int(starts[-1]))
+        data = self.arrays["data"][inside].astype(np.float32, copy=False)
+        indptr = (starts - starts[0]).astype(np.int32)
+        shape = (len(indptr) - 1, self.spec.dim)
+        return csr_array((data, self.arrays["indices"][inside], indptr), shape=shape)
 
     def _arrays(self, vectors: csr_array) -> dict[str, NDArray[Any]]:
         if vectors.ndim != 2 or vectors.shape[1] != self.spec.dim:
