@@ -18,6 +18,7 @@ from patcache.steps.needed import Needed, Scope, find_scopes, needed_texts
 from patcache.steps.pairs import NeededPairs, PairWork, needed_pairs
 from patcache.steps.pipeline import in_order, read_ahead
 from patcache.steps.rows import spec_rows
+from patcache.store.jobs import running_job
 from patcache.store.scores import refuse_removed
 from patcache.store.specs import (
     Encoding,
@@ -85,7 +86,7 @@ def embed(
     loaded where nothing is missing. `embedder` is an object to use as it is; request then gives its
     label and the number of dimensions. Interrupted or killed, the same call goes on where it
     stopped.
-    Errors: ModelRefused, NotThere without a sample, VectorsDamaged, VectorsBusy.
+    Errors: ModelRefused, NotThere without a sample, VectorsDamaged, VectorsBusy, WriteFailed.
     """
     scopes = find_scopes(store, samples, all_texts=all_texts)
     model = find_model(store, request, embedder, refit=refit)
@@ -99,15 +100,16 @@ def embed(
         if rows.n_rows > 0 and len(rows.missing(needed.keys)) == 0:
             stored = _finish(store, model, rows, scopes)
             return _report(rows, model.label, stored, needed)
-    fit_patents = _fit_patents(store, model, scopes)
-    loaded = load_model(store, model, runtime or Runtime(), fit_patents, refit=refit)
-    try:
-        if needed is None or model.spec is None or loaded.spec.spec_id != model.spec.spec_id:
-            scopes = [replace(scope, first=0) for scope in scopes]
-            needed = _needed(store, loaded.spec, scopes)
-        return _encode_missing(store, model, loaded, needed, scopes, progress)
-    finally:
-        loaded.close()
+    with running_job(store, "embed", model.label, "texts", progress) as advance:
+        fit_patents = _fit_patents(store, model, scopes)
+        loaded = load_model(store, model, runtime or Runtime(), fit_patents, refit=refit)
+        try:
+            if needed is None or model.spec is None or loaded.spec.spec_id != model.spec.spec_id:
+                scopes = [replace(scope, first=0) for scope in scopes]
+                needed = _needed(store, loaded.spec, scopes)
+            return _encode_missing(store, model, loaded, needed, scopes, advance)
+        finally:
+            loaded.close()
 
 
 def _needed(store: StoreFolder, spec: Spec, scopes: Sequence[Scope]) -> Needed | NeededPairs:
@@ -127,7 +129,7 @@ def _encode_missing(
     loaded: Loaded,
     needed: Needed | NeededPairs,
     scopes: Sequence[Scope],
-    progress: Progress | None,
+    progress: Progress,
 ) -> EmbedReport:
     asked = model.asked(loaded.spec)
     with store.read() as cursor:
@@ -136,7 +138,7 @@ def _encode_missing(
     work = _work(store, loaded.embedder, needed)
     if isinstance(work, TextWork):
         work.check(rows.missing(work.keys))
-    with rows.writing():
+    with rows.writing(store.busy_wait_s):
         keep_fit(loaded, rows.folder)
         with store.write() as cursor:
             _remember(cursor, model, rows)
@@ -149,7 +151,7 @@ def _encode_missing(
     return _report(rows, asked.label, stored, needed, rows.blocks[n_before:])
 
 
-def _encode_blocks(work: Work[Step], rows: AnyRows, progress: Progress | None) -> None:
+def _encode_blocks(work: Work[Step], rows: AnyRows, progress: Progress) -> None:
     """Encodes what is missing, while the next block is read and the last one written.
 
     Errors: KeyboardInterrupt, once what was begun is on disk.
@@ -171,8 +173,7 @@ def _encode_blocks(work: Work[Step], rows: AnyRows, progress: Progress | None) -
         for is_written in in_order(write, encoded):
             if not is_written:
                 break
-            if progress is not None:
-                progress(rows.n_rows - n_before, len(missing))
+            progress(rows.n_rows - n_before, len(missing))
         interrupts.stop_if_asked()
 
 

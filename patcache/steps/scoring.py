@@ -18,6 +18,7 @@ from patcache.kernels import footrule
 from patcache.records import Progress, Spec, TupleSet
 from patcache.steps.rows import spec_rows
 from patcache.steps.similarities import Pending, find_pending
+from patcache.store.jobs import running_job
 from patcache.store.scores import (
     SampleSize,
     Scored,
@@ -86,11 +87,13 @@ def score(
     pairs = [(size, spec) for size in sizes for spec in wanted]
     total = sum(size.n_tuples for size, _ in pairs)
     reports: list[ScoreReport] = []
-    for size, spec in pairs:
-        done = sum(report.n_tuples for report in reports)
-        advance = _shifted(progress, done, total)
-        scored = Scored(size.sample_id, spec.spec_id, rule)
-        reports.append(_score_pair(store, size, spec, scored, tie_tolerance, advance))
+    subject = ", ".join(spec.label for spec in wanted)
+    with running_job(store, "score", subject, "tuples", progress) as advance:
+        for size, spec in pairs:
+            done = sum(report.n_tuples for report in reports)
+            part = _shifted(advance, done, total)
+            scored = Scored(size.sample_id, spec.spec_id, rule)
+            reports.append(_score_pair(store, size, spec, scored, tie_tolerance, part))
     _refuse_unready(reports, is_named=models is not None)
     return reports
 
@@ -192,14 +195,9 @@ def _distances(tuple_sets: Sequence[TupleSet], pending: Pending, tie_tolerance: 
     return pa.concat_tables(tables)
 
 
-def _shifted(progress: Progress | None, done: int, total: int) -> Progress:
+def _shifted(progress: Progress, done: int, total: int) -> Progress:
     """Progress of one part, told as progress of the whole."""
-
-    def advance(part_done: int, _part_total: int) -> None:
-        if progress is not None:
-            progress(done + part_done, total)
-
-    return advance
+    return lambda part_done, _part_total: progress(done + part_done, total)
 
 
 def _refuse_unready(reports: Sequence[ScoreReport], *, is_named: bool) -> None:
