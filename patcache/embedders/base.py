@@ -10,8 +10,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast
 
+from patcache.embedders.plugins import find_plugin, is_plugin, plugin_kinds
 from patcache.errors import ModelRefused
 from patcache.records import Role, Runtime, Spec
 
@@ -168,6 +169,7 @@ EMBEDDERS = {
     "onnx": "patcache.embedders.onnx:load",
     "cross-encoder": "patcache.embedders.cross_encoder:load",
     "use": "patcache.embedders.use:load",
+    "vectors": "patcache.embedders.array_file:load",
     "api": "patcache.embedders.api:load",
     "python": "patcache.embedders.python:load",
 }
@@ -175,12 +177,11 @@ EMBEDDERS = {
 
 def load(resolved: Resolved, context: Context) -> Embedder:
     """The embedder ready to encode. Errors: ModelRefused, naming the extra to install if any."""
-    try:
+    if resolved.kind in EMBEDDERS:
         module, function = EMBEDDERS[resolved.kind].split(":")
-    except KeyError as error:
-        known = ", ".join(EMBEDDERS)
-        raise ModelRefused(
-            f"unknown kind of model {resolved.kind!r}", f"the kinds are {known}"
-        ) from error
-    loader: Load = getattr(import_module(module), function)
-    return loader(resolved, context)
+        loader: Load = getattr(import_module(module), function)
+        return loader(resolved, context)
+    if is_plugin(resolved.kind):
+        return cast(Embedder, find_plugin(resolved.kind).load(resolved, context))
+    known = ", ".join((*EMBEDDERS, *plugin_kinds()))
+    raise ModelRefused(f"unknown kind of model {resolved.kind!r}", f"the kinds are {known}")

@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from patcache.embedders.base import Resolved
+from patcache.embedders.base import EMBEDDERS, Resolved
 from patcache.embedders.catalogue import PRESETS, presets
 from patcache.embedders.places import files_of, find_model, graph_in, is_model2vec, source_of
+from patcache.embedders.plugins import find_plugin, is_plugin
 from patcache.embedders.settings import POOLINGS, complete
 from patcache.errors import ModelRefused
 from patcache.hashing import settings_digest
@@ -43,7 +44,11 @@ def resolve(request: ModelRequest) -> Resolved:
         kind = _switch(kind, str(engine), request.name)
     settings = find_model(kind, base, settings)
     label = request.label or _label(base, pooling)
-    return Resolved(kind, label, complete(kind, settings), is_fitted=kind in FITTED)
+    if kind in EMBEDDERS:
+        return Resolved(kind, label, complete(kind, settings), is_fitted=kind in FITTED)
+    plugin = find_plugin(kind)
+    filled = complete(kind, settings, plugin.settings)
+    return Resolved(kind, label, filled, is_fitted=plugin.is_fitted)
 
 
 def request_key(resolved: Resolved) -> str:
@@ -60,8 +65,9 @@ def request_key(resolved: Resolved) -> str:
 
 
 def is_prefixed(name: str) -> bool:
-    """Whether a name begins with a kind of model: "python:", "api:" or "vectors:"."""
-    return name.partition(":")[0] in PREFIXES and ":" in name
+    """Whether a name begins with "python:", "api:", "vectors:" or the kind of a plug-in."""
+    kind, colon, _ = name.partition(":")
+    return bool(colon) and (kind in PREFIXES or (kind not in EMBEDDERS and is_plugin(kind)))
 
 
 def _split_pooling(name: str) -> tuple[str, str | None]:
@@ -82,7 +88,7 @@ def _start(base: str, name: str, asked: Mapping[str, Any]) -> tuple[str, dict[st
         return preset.kind, dict(preset.settings)
     if is_prefixed(base):
         kind, _, rest = base.partition(":")
-        return kind, {PREFIXES[kind]: rest}
+        return kind, {PREFIXES.get(kind, "model"): rest}
     path = Path(base).expanduser()
     if path.exists():
         return _kind_of_path(path), {"model": str(path.resolve())}
@@ -131,6 +137,8 @@ def _switch(kind: str, engine: str, name: str) -> str:
 
 
 def _label(base: str, pooling: str | None) -> str:
+    if base.startswith(VECTORS_PREFIX):
+        return Path(base.removeprefix(VECTORS_PREFIX)).name
     path = Path(base).expanduser()
     is_path = base not in PRESETS and not is_prefixed(base) and path.exists()
     name = path.resolve().name if is_path else base

@@ -18,6 +18,7 @@ from patcache.records import TextView
 POOLINGS = ("mean", "cls", "last")
 OWN_PROMPTS = ("model", "query")
 TEXT_FIELDS = ("title", "abstract", "claims")
+NUMBER_FIELD = "publication_number"  # of vectors computed elsewhere
 SEGMENTERS = {"jieba": "jieba", "rjieba": "rjieba", "regex": None}  # name -> package
 REGEX_VERSION = "1"
 NEVER_SHOWN = ("key_env", "base_url")  # a value that is refused may be a key, or hold one
@@ -77,6 +78,14 @@ def _text(value: Any) -> dict[str, Any]:
     if not asked or set(asked) - set(TEXT_FIELDS) or len(set(asked)) < len(asked):
         raise ValueError(f"some of {', '.join(TEXT_FIELDS)}, joined by +")
     return {"fields": list(asked), "separator": separator}
+
+
+def _number_text(value: Any) -> dict[str, Any]:
+    """The text view of vectors that are looked up by publication number: there is no other."""
+    view = {"fields": [NUMBER_FIELD], "separator": TextView().separator}
+    if value not in (NUMBER_FIELD, view):
+        raise ValueError(f"{NUMBER_FIELD}: its vectors are looked up by that")
+    return view
 
 
 def _prompts(value: Any) -> dict[str, str] | str:
@@ -157,6 +166,13 @@ _NETWORK = {
 }
 _SEGMENTER = {"segmenter": Setting("jieba", _segmenter)}
 
+# What a kind of another package has besides its own.
+COMMON: Mapping[str, Setting] = {
+    "model": Setting("", str),
+    **_FINISH,
+    **_TEXT,
+    **_STORAGE,
+}
 SETTINGS: Mapping[str, Mapping[str, Setting]] = {
     "random": {"dim": Setting(256, _SIZE), "seed": Setting(0, _whole), **_TEXT, **_STORAGE},
     "tfidf": {"max_features": Setting(20_000, _SIZE), **_SEGMENTER, **_TEXT},
@@ -232,6 +248,18 @@ SETTINGS: Mapping[str, Mapping[str, Setting]] = {
         "prompts": _FINISH["prompts"],
         **_TEXT,
     },
+    "vectors": {
+        "model": Setting(None, _existing),
+        "ids": Setting(None, partial(_optional, _existing)),  # None: a Parquet file has its own
+        "tensor": Setting(None, partial(_optional, str)),  # None: the only one
+        "id_column": Setting(None, partial(_optional, str)),
+        "vector_column": Setting(None, partial(_optional, str)),
+        "allow_missing": Setting(False, _flag),
+        "normalize": Setting(False, _flag),
+        "text": Setting(NUMBER_FIELD, _number_text),
+        **_CUT,
+        **_STORAGE,
+    },
     "api": {
         "model": Setting(None, str),
         "base_url": Setting(OPENAI_URL, _base_url),
@@ -263,24 +291,30 @@ SETTINGS: Mapping[str, Mapping[str, Setting]] = {
 }
 
 
-def complete(kind: str, asked: Mapping[str, Any]) -> dict[str, Any]:
+def complete(
+    kind: str, asked: Mapping[str, Any], known: Mapping[str, Setting] | None = None
+) -> dict[str, Any]:
     """The settings of a kind of model with every default filled in, JSON-able.
 
+    known: those of a kind that another package brings.
     Errors: ModelRefused for a setting the kind does not have, or a value it cannot take.
     """
-    known = SETTINGS[kind]
+    known = SETTINGS[kind] if known is None else known
     unknown = sorted(set(asked) - set(known))
     if unknown:
         raise ModelRefused(
             f"a {kind} model has no setting {', '.join(map(repr, unknown))}",
             f"its settings are {', '.join(known)}",
         )
-    return {name: _read(kind, name, asked.get(name, known[name].default)) for name in known}
+    return {
+        name: _read(kind, name, setting, asked.get(name, setting.default))
+        for name, setting in known.items()
+    }
 
 
-def _read(kind: str, name: str, value: Any) -> Any:
+def _read(kind: str, name: str, setting: Setting, value: Any) -> Any:
     try:
-        return SETTINGS[kind][name].read(value)
+        return setting.read(value)
     except (ValueError, TypeError, KeyError) as error:
         shown = "what was given" if name in NEVER_SHOWN else repr(value)
         raise ModelRefused(

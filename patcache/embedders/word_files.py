@@ -32,7 +32,7 @@ def read_words(path: Path, words: Path | None, digest: str, cache: Path | None) 
     if path.suffix == ".npy":
         if words is None:
             raise ModelRefused(f"{path.name} does not say which row is which word")
-        return _checked(path, _read_npy(path), words)
+        return _checked(path, read_npy(path), words)
     is_binary = path.name.removesuffix(".gz").endswith(".bin")
     rows = _binary_rows(path) if is_binary else _text_rows(path)
     found = convert(in_blocks(rows), digest, cache)
@@ -70,7 +70,8 @@ def read_names(path: Path) -> list[str]:
         return names
 
 
-def _read_npy(path: Path) -> NDArray[Any]:
+def read_npy(path: Path) -> NDArray[Any]:
+    """The vectors of an .npy file, memory-mapped. Errors: ModelRefused if it holds none."""
     try:
         values: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
     except (ValueError, EOFError) as error:

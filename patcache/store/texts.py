@@ -23,7 +23,12 @@ if TYPE_CHECKING:
     from patcache.records import BoolArray, KeyArray
     from patcache.store.folder import StoreFolder
 
-COLUMNS = {"title": "p.title", "abstract": "p.abstract", "claims": "p.claims"}
+COLUMNS = {
+    "title": "p.title",
+    "abstract": "p.abstract",
+    "claims": "p.claims",
+    "publication_number": "p.publication_number",  # stands for vectors computed elsewhere
+}
 # In the two statements below, {text} is an expression over the columns named here.
 KEYS = """
 SELECT unhex(substr(sha256(concat(?, text)), 1, 32)) AS key, text <> '' AS has_text

@@ -1,0 +1,97 @@
+"""Kinds of models that other packages bring: entry points of the group patcache.embedders.
+
+An entry point names an object, most often a module, with
+
+    load(resolved, context) -> an Embedder or PairScorer, as patcache.embedders.base has them
+    SETTINGS                   optional: name -> patcache.embedders.settings.Setting
+    is_fitted                  optional: True if made from a corpus; then it has save_fit(folder)
+
+and its name is the kind: `patcache add KIND:whatever`, where whatever is the setting "model".
+A plug-in is imported when its kind is asked for, so that a broken one harms nobody else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import metadata
+from typing import TYPE_CHECKING, Any
+
+from patcache.embedders.settings import COMMON, Setting
+from patcache.errors import ModelRefused
+
+if TYPE_CHECKING:
+    from patcache.embedders.base import AnyModel, Context, Resolved
+
+GROUP = "patcache.embedders"
+IN_EVERY_IDENTITY = ("embedder", "text", "prompts", "storage", "normalize")
+
+
+@dataclass(frozen=True, slots=True)
+class Plugin:
+    """A kind of model of another package. origin: its distribution and version."""
+
+    kind: str
+    origin: str
+    loader: Any
+    settings: Mapping[str, Setting]
+    is_fitted: bool
+
+    def load(self, resolved: Resolved, context: Context) -> AnyModel:
+        """Its model, whose spec says what every spec must. Errors: ModelRefused."""
+        model: AnyModel = self.loader.load(resolved, context)
+        identity = model.spec.identity
+        missing = [name for name in IN_EVERY_IDENTITY if name not in identity]
+        if missing or identity["embedder"] != self.kind or model.spec.is_cut:
+            why = f"its identity lacks {', '.join(missing)}" if missing else ""
+            raise ModelRefused(
+                f"the plug-in {self.kind} of {self.origin} gives a spec that cannot be",
+                why or f"its embedder must be {self.kind!r}, with every dimension kept",
+            )
+        return model
+
+
+def is_plugin(kind: str) -> bool:
+    """Whether an installed package brings this kind; nothing of it is imported."""
+    return bool(metadata.entry_points(group=GROUP, name=kind))
+
+
+def plugin_kinds() -> tuple[str, ...]:
+    """The kinds that installed packages bring."""
+    return tuple(sorted({point.name for point in metadata.entry_points(group=GROUP)}))
+
+
+def find_plugin(kind: str) -> Plugin:
+    """The plug-in of a kind, imported now.
+
+    Errors: ModelRefused naming the distribution, where it fails, or two bring the same kind.
+    """
+    points = tuple(metadata.entry_points(group=GROUP, name=kind))
+    origins = sorted({_origin(point) for point in points})
+    if len(points) != 1:
+        what = f"{len(points)} packages bring the kind {kind!r}" if points else f"no kind {kind!r}"
+        raise ModelRefused(what, ", ".join(origins), "remove all but one" if points else "")
+    try:
+        loader = points[0].load()
+        settings = dict(getattr(loader, "SETTINGS", {}))
+    except Exception as error:  # whatever the code of others raises
+        raise ModelRefused(
+            f"the plug-in {kind} of {origins[0]} cannot be loaded",
+            f"{type(error).__name__}: {error}",
+            f"ask its makers, or remove it: pip uninstall {origins[0].split()[0]}",
+        ) from error
+    wrong = [name for name, value in settings.items() if not isinstance(value, Setting)]
+    if wrong or not callable(getattr(loader, "load", None)):
+        why = (
+            f"its setting {wrong[0]} is no Setting"
+            if wrong
+            else "it has no load(resolved, context)"
+        )
+        raise ModelRefused(f"the plug-in {kind} of {origins[0]} cannot be used", why)
+    is_fitted = bool(getattr(loader, "is_fitted", False))
+    return Plugin(kind, origins[0], loader, {**COMMON, **settings}, is_fitted)
+
+
+def _origin(point: metadata.EntryPoint) -> str:
+    distribution = point.dist
+    return f"{distribution.name} {distribution.version}" if distribution else point.value
