@@ -11,7 +11,7 @@ from patcache.embedders.base import EMBEDDERS, Resolved
 from patcache.embedders.catalogue import PRESETS, presets
 from patcache.embedders.places import files_of, find_model, graph_in, is_model2vec, source_of
 from patcache.embedders.plugins import find_plugin, is_plugin
-from patcache.embedders.settings import POOLINGS, complete
+from patcache.embedders.settings import OWN_PROMPTS, POOLINGS, complete
 from patcache.errors import ModelRefused
 from patcache.hashing import settings_digest
 from patcache.records import ModelRequest
@@ -30,15 +30,17 @@ __all__ = ["presets", "request_key", "resolve", "source_of"]
 def resolve(request: ModelRequest) -> Resolved:
     """The request with every default filled in: kind, label and settings; nothing is loaded.
 
-    A name is a preset, a folder, an ONNX file, a hub name, or python:module:attribute; any of
-    them but the last may end in @mean, @cls or @last. The label is the one given, else the name,
-    of a path its last part. The same label for two settings of a model is for the store to refuse.
+    A name is a preset, a folder, an ONNX file, a file of word vectors, a hub name, or a kind and
+    what it takes: python:module:attribute, api:name, vectors:file, or a plug-in's. A network may
+    end in @mean, @cls or @last. The label is the one given, else the name, of a path its last part.
+    The same label for two settings of a model is for the store to refuse.
 
     Errors: ModelRefused for a name, setting or value that cannot be.
     """
     base, pooling = _split_pooling(request.name)
     kind, settings = _start(base, request.name, request.settings)
     settings = {**settings, **_asked_pooling(request, pooling), **request.settings}
+    settings = _with_own_prompts(request.name if request.name in PRESETS else base, settings)
     engine = settings.pop("engine", None)
     if engine is not None:
         kind = _switch(kind, str(engine), request.name)
@@ -124,6 +126,16 @@ def _asked_pooling(request: ModelRequest, pooling: str | None) -> dict[str, str]
             f"{request.name} with pooling {request.settings['pooling']!r}", "two poolings at once"
         )
     return {"pooling": pooling}
+
+
+def _with_own_prompts(name: str, settings: dict[str, Any]) -> dict[str, Any]:
+    """The settings with the prompts that a preset states, where the model's own are asked for."""
+    asked = settings.get("prompts")
+    own = PRESETS[name].prompts if name in PRESETS else None
+    if own is None or asked not in OWN_PROMPTS:
+        return settings
+    query = own["query"]
+    return {**settings, "prompts": own if asked == "model" else {"query": query, "document": query}}
 
 
 def _switch(kind: str, engine: str, name: str) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from patcache.embedders import places as module
-from patcache.embedders.catalogue import PRESETS, presets
+from patcache.embedders.catalogue import NETWORKS, PRESETS, presets
 from patcache.embedders.presets import request_key, resolve
 from patcache.errors import ModelRefused
 from patcache.hashing import canonical_json
@@ -150,6 +150,42 @@ def test_presets_are_listed_with_source_and_licence() -> None:
     assert rows["bge@cls"].licence == "MIT"
     assert rows["use"].extra == "demo"
     assert rows["minilm"].dim == 384
+    assert rows["e5"].prompts == "query, document"
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_every_preset_states_what_it_must(name: str) -> None:
+    preset = PRESETS[name]
+    assert preset.note
+    assert preset.stated
+    assert set(preset.extra.split(", ")) <= {"", "torch", "onnx", "static", "demo", "sample-models"}
+    if preset.kind in NETWORKS:
+        assert preset.licence
+        assert preset.max_tokens
+        assert preset.extra
+    if preset.kind in ("transformer", "onnx"):
+        assert preset.dim
+        assert preset.settings["pooling"] in ("mean", "cls", "last")
+    if preset.kind in ("static", "model2vec", "use"):
+        assert preset.licence
+        assert preset.dim
+    if preset.prompts is not None:
+        assert set(preset.prompts) == {"query", "document"}
+        assert preset.prompts["query"]
+
+
+def test_a_presets_own_prompts_are_taken_when_asked_for() -> None:
+    e5 = {"query": "query: ", "document": "passage: "}
+    assert settings_of("e5")["prompts"] == {"query": "", "document": ""}
+    assert settings_of("e5", prompts="none")["prompts"] == {"query": "", "document": ""}
+    assert settings_of("e5", prompts="model")["prompts"] == e5
+    both = {"query": "query: ", "document": "query: "}
+    assert settings_of("multilingual-e5-small", prompts="query")["prompts"] == both
+    assert settings_of("bge@last", prompts="model")["prompts"]["document"] == ""
+    qwen = settings_of("qwen3-embedding", prompts="model")
+    assert qwen["prompts"]["query"].endswith("answer the query\nQuery:")
+    assert qwen["pooling"] == "last"
+    assert settings_of("minilm", prompts="model")["prompts"] == "model"  # its folder is asked
 
 
 def test_resolving_and_listing_load_no_model_library() -> None:
