@@ -27,6 +27,9 @@ COMMANDS = {
     "normality": "patcache.cli.normality:normality",
     "run": "patcache.cli.run:run",
     "sql": "patcache.cli.sql:sql",
+    "status": "patcache.cli.status:status",
+    "verify": "patcache.cli.verify:verify",
+    "gc": "patcache.cli.gc:gc",
     "demo": "patcache.cli.demo:demo",
 }
 EXIT_INTERRUPTED = 130

@@ -48,9 +48,11 @@ def rm_spec(store: StoreFolder, label: str, yes: bool) -> None:
     from patcache.steps import removing
 
     goes = removing.spec_contents(store, label)
+    vectors = f"{goes.size_bytes:,} bytes in vectors/{goes.spec_id} and "
+    stays = f"; its vectors stay for {', '.join(goes.kept_for)}" if goes.kept_for else ""
     say(
-        f"model {label}: {goes.size_bytes:,} bytes in vectors/{goes.spec_id} and "
-        f"{goes.n_distances:,} distances in {goes.n_samples} samples go"
+        f"model {label}: {'' if goes.kept_for else vectors}"
+        f"{goes.n_distances:,} distances in {goes.n_samples} samples go{stays}"
     )
     _ask(yes)
     removing.drop_spec(store, label)

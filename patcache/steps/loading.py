@@ -22,7 +22,9 @@ from patcache.store.specs import (
     specs,
 )
 from patcache.store.texts import distinct_texts
+from patcache.vectors.disk import explained, sync_folder
 from patcache.vectors.folder import SPEC_NAME, read_spec
+from patcache.vectors.sums import write_sums
 
 if TYPE_CHECKING:
     import numpy as np
@@ -31,7 +33,6 @@ if TYPE_CHECKING:
     from patcache.store import StoreFolder
 
 FIT_NAME = "fit"
-CACHE_NAME = "cache"
 FIT_DIGITS = 6
 
 
@@ -140,7 +141,7 @@ def load_model(
             "hand it over again: store.embed(..., embedder=...)",
         )
     resolved = _whole(model.resolved)
-    context = Context(runtime=runtime, cache_path=store.path / CACHE_NAME)
+    context = Context(runtime=runtime, cache_path=store.cache_path)
     if not resolved.is_fitted:
         embedder = _on_devices(resolved, context)
         return Loaded(embedder, replace(embedder.spec, label=model.label))
@@ -162,15 +163,21 @@ def stored_fit(store: StoreFolder, whole: Spec, context: Context) -> Context:
 
 
 def keep_fit(loaded: Loaded, folder: Path) -> None:
-    """Stores what a fitted model learnt beside its vectors, whole or not at all."""
+    """Stores what a fitted model learnt beside its vectors, whole or not at all.
+
+    Errors: WriteFailed.
+    """
     fit = folder / FIT_NAME
     if not loaded.is_new_fit or fit.exists():
         return
     aside = folder / f"{FIT_NAME}.new"
     shutil.rmtree(aside, ignore_errors=True)
-    aside.mkdir()
-    cast(Fitted, loaded.embedder).save_fit(aside)
-    aside.rename(fit)
+    with explained(aside):
+        aside.mkdir()
+        cast(Fitted, loaded.embedder).save_fit(aside)
+        write_sums(aside)
+        aside.rename(fit)
+        sync_folder(folder)
 
 
 def _of_object(request: ModelRequest, embedder: AnyModel) -> Model:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from patcache.records import Spec
 from patcache.store.samples import sample_id
-from patcache.store.specs import labelled_spec, remove_spec
+from patcache.store.specs import forget_encodings, labelled_spec, remove_spec, specs
+from patcache.vectors.disk import tree_bytes
 from patcache.vectors.folder import writer_lock
+from patcache.vectors.repair import REMOVED
 
 if TYPE_CHECKING:
     from patcache.store import StoreFolder
@@ -30,12 +34,16 @@ class SampleContents:
 
 @dataclass(frozen=True, slots=True)
 class SpecContents:
-    """What goes with a spec; size_bytes: of its folder."""
+    """What goes with a spec. size_bytes: of its folder; 0 where others keep it.
+
+    kept_for: labels of the models whose vectors are cut from the same folder, which then stays.
+    """
 
     spec_id: str
     size_bytes: int
     n_distances: int
     n_samples: int
+    kept_for: tuple[str, ...] = ()
 
 
 def sample_contents(store: StoreFolder, name: str) -> SampleContents:
@@ -50,24 +58,44 @@ def spec_contents(store: StoreFolder, label: str) -> SpecContents:
     with store.read() as cursor:
         spec = labelled_spec(cursor, label)
         n_distances, n_samples = cursor.execute(SPEC_SCORES, [spec.spec_id]).fetchall()[0]
-    folder = store.vectors_path / spec.spec_id
-    size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
-    return SpecContents(spec.spec_id, size, n_distances, n_samples)
+        kept_for = _others(spec, specs(cursor))
+    size = 0 if kept_for else tree_bytes(store.vectors_path / spec.vectors_id)
+    return SpecContents(spec.spec_id, size, n_distances, n_samples, kept_for)
 
 
 def drop_spec(store: StoreFolder, label: str) -> None:
-    """Removes a spec: its rows, then its folder. Errors: NotThere; VectorsBusy while written."""
+    """Removes a spec: its rows, then its folder, if no other spec's vectors are cut from it.
+
+    Errors: NotThere; VectorsBusy while it is written.
+    """
     with store.read() as cursor:
         spec = labelled_spec(cursor, label)
-    folder = store.vectors_path / spec.spec_id
+    folder = store.vectors_path / spec.vectors_id
     if not folder.exists():
-        with store.write() as cursor:
-            remove_spec(cursor, spec.spec_id)
+        _forget(store, spec)
         return
-    with writer_lock(folder):
-        with store.write() as cursor:
-            remove_spec(cursor, spec.spec_id)
-        aside = folder.with_name(f"{folder.name}.removed")
+    with writer_lock(folder, store.busy_wait_s):
+        if _forget(store, spec):
+            return
+        aside = folder.with_name(folder.name + REMOVED)
         shutil.rmtree(aside, ignore_errors=True)  # of a removal that was killed
         folder.rename(aside)
     shutil.rmtree(aside)
+
+
+def _forget(store: StoreFolder, spec: Spec) -> tuple[str, ...]:
+    """Takes a spec out of the database; labels of those that still use its vectors."""
+    with store.write() as cursor:
+        others = _others(spec, specs(cursor))
+        remove_spec(cursor, spec.spec_id, keep_encodings=bool(others))
+        if not others:
+            forget_encodings(cursor, spec.vectors_id)
+    return others
+
+
+def _others(spec: Spec, stored: Sequence[Spec]) -> tuple[str, ...]:
+    return tuple(
+        other.label
+        for other in stored
+        if other.vectors_id == spec.vectors_id and other.spec_id != spec.spec_id
+    )

@@ -195,9 +195,16 @@ def add_encodings(
         cursor.execute(ADD_ENCODING, [*row, provenance])
 
 
-def remove_spec(cursor: duckdb.DuckDBPyConnection, spec_id: str) -> None:
-    """Takes a spec and all its scores out of the database; its vectors are files."""
+def remove_spec(
+    cursor: duckdb.DuckDBPyConnection, spec_id: str, *, keep_encodings: bool = False
+) -> None:
+    """Takes a spec and all its scores out of the database; its vectors are files.
+
+    keep_encodings: another spec uses its vectors.
+    """
     for table in TABLES_OF_SPEC:
+        if keep_encodings and table == "encodings":
+            continue
         cursor.execute(f"DELETE FROM data.{table} WHERE spec_id = ?", [spec_id])
     cursor.execute(REMOVE_DIFFERENCES, [spec_id, spec_id])
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -41,10 +40,10 @@ class Fault:
     is_damage: bool = True
 
     @property
-    def rows(self) -> str:
+    def rows(self) -> str | None:
         """The rows for people, counted from 0."""
         if self.start is None or self.stop is None:
-            return "all"
+            return None
         last = self.stop - 1
         return f"{self.start:,}" if self.start == last else f"{self.start:,} to {last:,}"
 
@@ -101,10 +100,10 @@ def check_rows(folder: Path, spec: Spec, progress: Progress | None = None) -> Ch
         done += sum(files[name].item_bytes * n for name, n in span.size_items.items())
         if progress is not None:
             progress(done, total)
-    again = list(_repeated_keys(files[KEYS], intact))
-    is_whole = [not any(s.block.start <= f.start < s.block.stop for f in again) for s in intact]  # type: ignore[operator]
-    kept = list(itertools.compress(intact, is_whole))
-    return Checked(last.stop if last else 0, _joined([*faults, *again]), kept)
+    again = _repeated_keys(files[KEYS], intact)
+    faults += [Fault("keys.npy", "an earlier row has the same key", r, r + 1) for r in again]
+    kept = [s for s in intact if not any(s.block.start <= r < s.block.stop for r in again)]
+    return Checked(last.stop if last else 0, _joined(faults), kept)
 
 
 def _header_faults(file: NpyFile, length: int) -> Iterator[Fault]:
@@ -185,20 +184,21 @@ def _squared_lengths(
 
 
 def _row_faults(file: NpyFile, start: int, is_bad: NDArray[np.bool_], why: str) -> Iterator[Fault]:
-    for row in np.flatnonzero(is_bad).tolist():
-        yield Fault(file.path.name, why, start + row, start + row + 1, is_damage=False)
+    edges = np.flatnonzero(np.diff(is_bad, prepend=False, append=False)) + start
+    for first, stop in edges.reshape(-1, 2).tolist():  # a stretch of bad rows begins and ends
+        yield Fault(file.path.name, why, first, stop, is_damage=False)
 
 
-def _repeated_keys(file: NpyFile, intact: Sequence[Span]) -> Iterator[Fault]:
+def _repeated_keys(file: NpyFile, intact: Sequence[Span]) -> list[int]:
     """Rows of intact blocks whose key an earlier row has."""
     if not intact:
-        return
+        return []
     keys = np.concatenate([file.read(s.block.start, s.block.stop) for s in intact])
     rows = np.concatenate([np.arange(s.block.start, s.block.stop) for s in intact])
     is_again = np.ones(len(keys), dtype=np.bool_)
     is_again[first_of_each(keys)] = False
-    for row in rows[is_again].tolist():
-        yield Fault(file.path.name, "an earlier row has the same key", row, row + 1)
+    found: list[int] = rows[is_again].tolist()
+    return found
 
 
 def _joined(faults: Sequence[Fault]) -> list[Fault]:
