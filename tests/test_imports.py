@@ -34,6 +34,7 @@ LAYERS = {  # a package may import those before its own number, and its own
     "hashing": 1,
     "records": 1,
     "listing": 1,
+    "quantities": 1,
     "ipc": 1,
     "kernels": 2,
     "store": 2,

@@ -18,6 +18,7 @@ COMMANDS = {
     "shortages": "patcache.cli.shortages:shortages",
     "embed": "patcache.cli.embed:embed",
     "score": "patcache.cli.score:score",
+    "plan": "patcache.cli.plan:plan",
     "add": "patcache.cli.add:add",
     "models": "patcache.cli.models:models",
     "rm": "patcache.cli.rm:rm",

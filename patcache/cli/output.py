@@ -15,8 +15,10 @@ from typing import Any
 import rich_click as click
 
 from patcache.listing import Listing
+from patcache.quantities import bytes_text, seconds_text
 
 MISSING = "–"
+NAMED_FORMATS: dict[str, Callable[[float], str]] = {"bytes": bytes_text, "seconds": seconds_text}
 LATEX_SPECIAL = {
     "\\": r"\textbackslash{}",
     "&": r"\&",
@@ -117,6 +119,8 @@ def cell_text(value: Any, fmt: str = "", whole: str = ",") -> str:
     if isinstance(value, Decimal):
         return cell_text(_number(value), fmt, whole)
     if isinstance(value, (int, float)):
+        if fmt in NAMED_FORMATS:
+            return NAMED_FORMATS[fmt](value)
         return format(value, fmt or (whole if isinstance(value, int) else ".4g"))
     if isinstance(value, (list, tuple)):
         return ", ".join(cell_text(item, whole=whole) for item in value)

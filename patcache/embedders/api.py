@@ -62,11 +62,17 @@ class ApiEmbedder:
 
     def check_run(self, texts: Iterable[str]) -> None:
         """Refuses a run that costs more than max_cost, or an unknown sum, before it begins."""
-        n_texts = n_tokens = 0
-        for text in texts:
-            n_texts += 1
-            n_tokens += self._lengths.count(self._cut(text))
-        refuse_cost(self.spec.label, n_texts, n_tokens, self._settings)
+        lengths = [self._lengths.count(self._cut(text)) for text in texts]
+        refuse_cost(self.spec.label, len(lengths), sum(lengths), self._settings)
+
+    def count_tokens(self, texts: Iterable[str]) -> int:
+        """About how many tokens would be sent."""
+        return sum(self._lengths.count(self._cut(text)) for text in texts)
+
+    def cost(self, n_tokens: int) -> float | None:
+        """What so many tokens cost, in the currency of the price; None where none was said."""
+        price: float | None = self._settings["price_per_million"]
+        return None if price is None else price * n_tokens / 1e6
 
     def _cut(self, text: str) -> str:
         most = self._settings["max_tokens"]

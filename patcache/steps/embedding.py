@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from patcache.embedders.base import AnyModel, Embedder, PairScorer
+from patcache.embedders.base import AnyModel
 from patcache.records import ModelRequest, Progress, Runtime, Spec
 from patcache.steps.encoding import Done, Step, TextWork, Work
 from patcache.steps.interrupts import Interrupts
 from patcache.steps.loading import Loaded, Model, find_model, keep_fit, load_model
-from patcache.steps.needed import Needed, Scope, find_scopes, needed_texts
-from patcache.steps.pairs import NeededPairs, PairWork, needed_pairs
+from patcache.steps.needed import Scope, find_scopes
 from patcache.steps.pipeline import in_order, read_ahead
 from patcache.steps.rows import spec_rows
+from patcache.steps.work import AnyNeeded, find_needed, work_of
 from patcache.store.jobs import running_job
 from patcache.store.scores import refuse_removed
 from patcache.store.specs import (
@@ -96,7 +96,7 @@ def embed(
         scopes = _begun(store, model, rows, scopes)
         if (known := _done_spec(store, model, rows, scopes)) is not None:
             return _report(rows, model.label, known)
-        needed = _needed(store, model.spec, scopes)
+        needed = find_needed(store, model.spec, scopes)
         if rows.n_rows > 0 and len(rows.missing(needed.keys)) == 0:
             stored = _finish(store, model, rows, scopes)
             return _report(rows, model.label, stored, needed)
@@ -106,28 +106,17 @@ def embed(
         try:
             if needed is None or model.spec is None or loaded.spec.spec_id != model.spec.spec_id:
                 scopes = [replace(scope, first=0) for scope in scopes]
-                needed = _needed(store, loaded.spec, scopes)
+                needed = find_needed(store, loaded.spec, scopes)
             return _encode_missing(store, model, loaded, needed, scopes, advance)
         finally:
             loaded.close()
-
-
-def _needed(store: StoreFolder, spec: Spec, scopes: Sequence[Scope]) -> Needed | NeededPairs:
-    find = needed_pairs if spec.is_pairs else needed_texts
-    return find(store, spec, scopes)
-
-
-def _work(store: StoreFolder, model: AnyModel, needed: Needed | NeededPairs) -> Work[Any]:
-    if isinstance(needed, NeededPairs):
-        return PairWork(store, cast("PairScorer", model), needed)
-    return TextWork(store, cast("Embedder", model), needed)
 
 
 def _encode_missing(
     store: StoreFolder,
     model: Model,
     loaded: Loaded,
-    needed: Needed | NeededPairs,
+    needed: AnyNeeded,
     scopes: Sequence[Scope],
     progress: Progress,
 ) -> EmbedReport:
@@ -135,7 +124,7 @@ def _encode_missing(
     with store.read() as cursor:
         refuse_taken_label(cursor, asked)
     rows = spec_rows(store, loaded.spec)
-    work = _work(store, loaded.embedder, needed)
+    work = work_of(store, loaded.embedder, needed)
     if isinstance(work, TextWork):
         work.check(rows.missing(work.keys))
     with rows.writing(store.busy_wait_s):
@@ -169,7 +158,10 @@ def _encode_blocks(work: Work[Step], rows: AnyRows, progress: Progress) -> None:
             return done is not None
 
         prepared = in_order(work.prepare, read_ahead(work.blocks(missing)))
-        encoded = in_order(encode, prepared, threads=work.n_parallel, is_waited_for=False)
+        # none ahead: a kill loses the block that is computed and the one that is written
+        encoded = in_order(
+            encode, prepared, threads=work.n_parallel, n_ahead=0, is_waited_for=False
+        )
         for is_written in in_order(write, encoded):
             if not is_written:
                 break
@@ -269,7 +261,7 @@ def _report(
     rows: AnyRows,
     asked_label: str,
     stored: Spec,
-    needed: Needed | NeededPairs | None = None,
+    needed: AnyNeeded | None = None,
     blocks: Sequence[JournalBlock] = (),
 ) -> EmbedReport:
     return EmbedReport(

@@ -30,11 +30,13 @@ def in_order(
     items: Generator[In, None, None],
     *,
     threads: int = 1,
+    n_ahead: int = 1,
     is_waited_for: bool = True,
 ) -> Generator[Out, None, None]:
-    """work(item) for each item in its order, one a thread begun before it is asked for.
+    """work(item) for each item in its order, begun in as many threads, each result taken in turn.
 
     An error of `work` is raised where its result would come; what was begun after it is left.
+    n_ahead: items begun, beside one a thread, before a result is taken.
     is_waited_for: whether leaving early waits for what runs.
     """
     pool = ThreadPoolExecutor(threads)
@@ -42,7 +44,7 @@ def in_order(
     try:
         for item in items:
             begun.append(pool.submit(work, item))
-            if len(begun) > threads:
+            if len(begun) == threads + n_ahead:
                 yield begun.popleft().result()
         while begun:
             yield begun.popleft().result()

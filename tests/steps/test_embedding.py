@@ -389,7 +389,7 @@ def test_a_new_process_encodes_only_the_200_new_texts_of_1200(
         assert after[name][128:].startswith(raw[128:])
 
 
-def test_kill_9_at_20_random_moments_loses_one_block_each_and_no_byte(
+def test_kill_9_at_20_random_moments_loses_two_blocks_each_at_most_and_no_byte(
     store: StoreFolder, tmp_path: Path
 ) -> None:
     add_patents(store, random_texts(900, 4))

@@ -1,0 +1,29 @@
+"""What a spec has to encode, and the work of encoding it: texts, or pairs of texts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
+
+from patcache.embedders.base import AnyModel, Embedder, PairScorer
+from patcache.records import Spec
+from patcache.steps.encoding import TextWork, Work
+from patcache.steps.needed import Needed, Scope, needed_texts
+from patcache.steps.pairs import NeededPairs, PairWork, needed_pairs
+
+if TYPE_CHECKING:
+    from patcache.store import StoreFolder
+
+AnyNeeded: TypeAlias = Needed | NeededPairs
+
+
+def find_needed(store: StoreFolder, spec: Spec, scopes: Sequence[Scope]) -> AnyNeeded:
+    """The texts of the scopes under a spec, or the pairs of them, each once."""
+    return needed_pairs(store, spec, scopes) if spec.is_pairs else needed_texts(store, spec, scopes)
+
+
+def work_of(store: StoreFolder, model: AnyModel, needed: AnyNeeded) -> Work[Any]:
+    """Encoding what is needed by the model."""
+    if isinstance(needed, NeededPairs):
+        return PairWork(store, cast("PairScorer", model), needed)
+    return TextWork(store, cast("Embedder", model), needed)
