@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from patcache.store import StoreFolder
 
 FIT_NAME = "fit"
+NO_DEVICE = frozenset({"api", "vectors"})  # kinds that look at a whole run before it begins
 FIT_DIGITS = 6
 
 
@@ -250,7 +251,7 @@ def _spec_of_folder(folder: Path) -> Spec | None:
 def _on_devices(resolved: Resolved, context: Context) -> Embedder:
     """The model on the device that was asked for, or in a process for each of several."""
     devices = devices_of(context.runtime)
-    if len(devices) == 1:
+    if len(devices) == 1 or resolved.kind in NO_DEVICE:
         return load(resolved, context)
     return SeveralDevices(resolved, context, devices)
 

@@ -20,7 +20,7 @@ from patcache.embedders.presets import resolve
 from patcache.embedders.served import retry_after
 from patcache.embedders.text_lengths import CharacterLengths, estimate_tokens
 from patcache.errors import ModelRefused
-from patcache.records import ModelRequest
+from patcache.records import ModelRequest, Runtime
 from tests.corpus import write_patents
 from tests.embedders.embedding_server import (
     DIM,
@@ -353,14 +353,15 @@ def test_a_run_through_a_store_asks_once_for_each_text_and_keeps_no_key(
         "price_per_million": 1000,
         "key_env": "MY_KEY",
     }
-    with pytest.raises(ModelRefused, match="would cost about"):
-        store.embed("api:tiny", **settings, max_cost=0.01)
-    assert len(server.texts) == 1  # the probe's
+    for device in ("auto", "cpu,cpu"):  # several devices do not hide the check
+        with pytest.raises(ModelRefused, match="would cost about"):
+            store.embed("api:tiny", runtime=Runtime(device), **settings, max_cost=0.01)
+    assert len(server.texts) == 2  # the probes
     done = store.embed("api:tiny", **settings)
-    sent = server.texts[2:]
+    sent = server.texts[3:]
     assert done.n_encoded == len(sent) == len(set(sent)) > 0
     assert store.embed("api:tiny", **settings).n_encoded == 0
-    assert len(server.texts) == 2 + len(sent)
+    assert len(server.texts) == 3 + len(sent)
     assert set(server.keys) == {KEY}
     files = [path for path in (tmp_path / "store").rglob("*") if path.is_file()]
     assert not [path for path in files if KEY.encode() in path.read_bytes()]
