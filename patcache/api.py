@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from patcache.records import ModelRequest, Progress, Runtime
+from patcache.records import IndexKind, ModelRequest, Progress, Runtime
 from patcache.store import StoreFolder
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from patcache.queries.testing import Family
     from patcache.steps.embedding import EmbedReport
     from patcache.steps.importing import ImportReport
+    from patcache.steps.neighbors import NeighborRow
     from patcache.steps.sampling import SampleReport
     from patcache.steps.scoring import ScoreReport
 
@@ -145,6 +146,40 @@ class Store(StoreFolder):
         from patcache.queries.cells import cells
 
         return cells(self, _question(sample, question), by=by, family=family)
+
+    def neighbors(
+        self,
+        model: str,
+        patents: Names = None,
+        *,
+        texts: Names = None,
+        k: int = 10,
+        years: int | Sequence[int] | None = None,
+        sections: Names = None,
+        index: IndexKind = "exact",
+        with_self: bool = False,
+        runtime: Runtime | None = None,
+    ) -> Listing[NeighborRow]:
+        """The k texts nearest to each patent and each text by cosine, and the patents they are of.
+
+        index: "exact", or an index that is made when first asked for: "hnsw", "ivf", "fp16".
+        with_self: the patents asked for, and those that share their text, may be hits.
+        """
+        from patcache.steps.nearest import Asked
+        from patcache.steps.neighbors import joined, neighbors
+
+        chosen = (years,) if isinstance(years, int) else years
+        asked = Asked(
+            k,
+            None if chosen is None else tuple(chosen),
+            None if sections is None else tuple(_listed(sections) or ()),
+            index,
+            with_self,
+        )
+        named, free = _listed(patents) or [], _listed(texts) or []
+        return joined(
+            neighbors(self, model=model, patents=named, texts=free, asked=asked, runtime=runtime)
+        )
 
     def models(self) -> Listing[ModelRow]:
         """The stored models: rows, dimension, bytes, speed, device."""

@@ -27,6 +27,8 @@ COMMANDS = {
     "cells": "patcache.cli.cells:cells",
     "normality": "patcache.cli.normality:normality",
     "run": "patcache.cli.run:run",
+    "neighbors": "patcache.cli.neighbors:neighbors",
+    "index": "patcache.cli.index:index",
     "sql": "patcache.cli.sql:sql",
     "status": "patcache.cli.status:status",
     "verify": "patcache.cli.verify:verify",

@@ -117,20 +117,27 @@ def store_option(*, create: bool, files_only: bool = False) -> Callable[[Command
     return decorate
 
 
+def years_option(command: Command) -> Command:
+    """Adds --years."""
+    return click.option(
+        "--years", callback=_years, metavar="2010-2020,2022", help="Years  [default: all]."
+    )(command)
+
+
+def sections_option(command: Command) -> Command:
+    """Adds --sections."""
+    return click.option(
+        "--sections", callback=_sections, metavar="A,B", help="IPC sections  [default: all]."
+    )(command)
+
+
 def slice_options(command: Command) -> Command:
     """Adds --sample, --years, --sections and --models."""
     for option in reversed(
         (
             click.option("--sample", metavar="NAME", help="Sample  [default: the only one]."),
-            click.option(
-                "--years", callback=_years, metavar="2010-2020,2022", help="Years  [default: all]."
-            ),
-            click.option(
-                "--sections",
-                callback=_sections,
-                metavar="A,B",
-                help="IPC sections  [default: all].",
-            ),
+            years_option,
+            sections_option,
             click.option(
                 "--models", callback=_names, metavar="A,B", help="Models by label  [default: all]."
             ),

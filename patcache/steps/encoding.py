@@ -140,7 +140,7 @@ class TextWork:
             self._embedder.provenance,
         )
         vectors = [encoded.vectors for encoded in found]
-        return Done(block.positions, vectors[0] if len(found) == 1 else _stack(vectors)[order], run)
+        return Done(block.positions, vectors[0] if len(found) == 1 else stack(vectors)[order], run)
 
     def _encode_part(self, part: Part) -> Encoded:
         if self._encode_prepared is None:
@@ -156,7 +156,8 @@ def block_size(kind: str, device: str) -> int:
     return GPU_BLOCK_TEXTS if device.startswith("cuda") else BLOCK_TEXTS
 
 
-def _stack(parts: Sequence[Any]) -> Any:
+def stack(parts: Sequence[Any]) -> Any:
+    """Vectors one after another, dense or CSR."""
     if isinstance(parts[0], np.ndarray):
         return np.concatenate(parts)
     from scipy.sparse import vstack

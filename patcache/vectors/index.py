@@ -85,10 +85,6 @@ class VectorIndex:
         """Rows that it does not cover; they are searched exactly."""
         return self.rows.n_rows - self.info.n_rows
 
-    def is_narrow(self, n_wanted: int) -> bool:
-        """Whether so few rows are wanted that an exact search of them is better and quicker."""
-        return n_wanted < NARROW_SHARE * self.rows.n_rows
-
     def search(
         self,
         queries: FloatArray,
@@ -115,7 +111,11 @@ class VectorIndex:
 
         share = 1.0 if wanted is None else max(NARROW_SHARE, float(wanted.mean()))
         width = round(self.info.width / share)  # as many wanted rows are met as without a filter
-        chosen = None if wanted is None else faiss.IDSelectorBitmap(_bits(wanted))
+        chosen = (
+            None
+            if wanted is None
+            else faiss.IDSelectorBitmap(np.packbits(wanted, bitorder="little"))
+        )
         asked = KINDS[self.info.kind].parameters(width, k, chosen)
         similarities, places = self.faiss_index.search(queries, k, params=asked)
         similarities[places < 0] = np.nan
@@ -125,6 +125,11 @@ class VectorIndex:
         tail = np.zeros(self.rows.n_rows, dtype=np.bool_)
         tail[self.info.n_rows :] = True if wanted is None else wanted[self.info.n_rows :]
         return merged(found, exact_search(self.rows, queries, k, wanted=tail), k)
+
+
+def is_narrow(rows: AnyRows, n_wanted: int) -> bool:
+    """Whether so few rows are wanted that an exact search of them is better and quicker."""
+    return n_wanted < NARROW_SHARE * rows.n_rows
 
 
 def index_paths(folder: Path, spec_id: str, kind: IndexKind) -> tuple[Path, Path]:
@@ -332,7 +337,3 @@ def _write(index: VectorIndex, path: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
-
-
-def _bits(wanted: BoolArray) -> Any:
-    return np.packbits(wanted, bitorder="little")
