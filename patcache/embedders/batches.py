@@ -39,6 +39,18 @@ class Prepared:
         with_tokens = (i for i, row in enumerate(self.ids) if row)
         return sorted(with_tokens, key=lambda i: -len(self.ids[i]))
 
+    def equal_lengths(self, most_texts: int, most_tokens: int) -> list[list[int]]:
+        """Numbers of texts in groups of one length, the longest first: nothing to be padded."""
+        groups: list[list[int]] = []
+        for i in self.longest_first():
+            length = len(self.ids[i])
+            room = max(1, min(most_texts, most_tokens // length))
+            if groups and len(self.ids[groups[-1][0]]) == length and len(groups[-1]) < room:
+                groups[-1].append(i)
+            else:
+                groups.append([i])
+        return groups
+
 
 def tokenized(tokenizer: Any, texts: Sequence[str]) -> Prepared:
     """Token ids by a tokenizer of the tokenizers library, cut as it was told to."""

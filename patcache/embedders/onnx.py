@@ -1,8 +1,9 @@
 """Networks by ONNX Runtime: the fastest way on a CPU, and no torch needed.
 
 On a CPU one session with a single thread inside is shared by one Python thread a core, each with
-one text: no padding, no batches, the same bits for a text whatever stands beside it. On a GPU, or
-where a number of tokens is asked for, texts of like length go in padded batches.
+one text, or a few of exactly one length where that was seen to give the same bits: no padding, the
+same bits for a text whatever stands beside it. On a GPU, or where a number of tokens is asked for,
+texts of like length go in padded batches.
 """
 
 from __future__ import annotations
@@ -36,12 +37,17 @@ if TYPE_CHECKING:
 
 INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 OUTPUTS = ("last_hidden_state", "token_embeddings", "hidden_states")
-BATCH_TOKENS = {"cuda": 16_384}  # on a CPU texts go one by one
+BATCH_TOKENS = {"cuda": 16_384}  # on a CPU nothing is padded
+GROUP_TOKENS = 512  # in one call of texts of one length
+GROUPS_A_THREAD = 8
 PROVIDERS = {"cpu": "CPUExecutionProvider", "cuda": "CUDAExecutionProvider"}
 
 
 class OnnxEmbedder:
-    """Texts through a graph: one by one on all cores, or in batches."""
+    """Texts through a graph: without padding on all cores, or in batches.
+
+    budget: tokens in a batch; None: no padding. is_groupable: texts of one length may go together.
+    """
 
     def __init__(
         self,
@@ -51,7 +57,9 @@ class OnnxEmbedder:
         finish: Finish,
         width: int,
         threads: int,
+        *,
         budget: int | None,
+        is_groupable: bool,
     ) -> None:
         self.spec = spec
         self.device = network.device
@@ -59,6 +67,7 @@ class OnnxEmbedder:
             **versions("onnxruntime", "onnxruntime-gpu", "tokenizers", "numpy"),
             "threads": threads,
             "batch_tokens": budget,
+            "equal_lengths_together": is_groupable,
             "provider": network.session.get_providers()[0],
         }
         self._network = network
@@ -66,6 +75,7 @@ class OnnxEmbedder:
         self._finish = finish
         self._width = width
         self._threads = threads
+        self._is_groupable = is_groupable
         self._batches = None if budget is None else Batches(budget, spec.label, self.device)
 
     def encode(self, texts: Sequence[str], role: Role) -> Encoded:
@@ -81,20 +91,26 @@ class OnnxEmbedder:
 
         Errors: ModelRefused for numbers beyond fp16, or where one text alone is out of memory.
         """
-        pooled = self._alone(prepared) if self._batches is None else self._batched(prepared)
+        pooled = self._unpadded(prepared) if self._batches is None else self._batched(prepared)
         arithmetic = self.spec.identity["engine"]["arithmetic"]
         check_overflow(pooled, prepared.texts, arithmetic, self.spec.label)
         return Encoded(self._finish(pooled), prepared.n_truncated)
 
-    def _alone(self, prepared: Prepared) -> FloatArray:
-        """Each text in a call of its own, the longest first, so that no core waits at the end."""
+    def _unpadded(self, prepared: Prepared) -> FloatArray:
+        """Each text in a call of its own, or with others of its length.
+
+        The longest go first, in groups small enough that no core waits for another at the end.
+        """
         pooled = np.zeros((len(prepared.ids), self._width), dtype=np.float32)
+        share = len(prepared.ids) // (GROUPS_A_THREAD * self._threads)
 
-        def encode_one(row: int) -> None:
-            pooled[row] = self._network.pooled([prepared.ids[row]], [prepared.type_ids[row]])[0]
+        def encode_group(rows: list[int]) -> None:
+            ids, types = ([kept[i] for i in rows] for kept in (prepared.ids, prepared.type_ids))
+            pooled[rows] = self._network.pooled(ids, types)
 
+        groups = prepared.equal_lengths(share if self._is_groupable else 1, GROUP_TOKENS)
         with ThreadPoolExecutor(self._threads) as pool:
-            for _ in pool.map(encode_one, prepared.longest_first()):
+            for _ in pool.map(encode_group, groups):
                 pass
         return pooled
 
@@ -125,6 +141,8 @@ class Network:
             str(session.get_providers()[0]),
         )
         self._inputs = [entry.name for entry in session.get_inputs()]
+        # A graph traced with a fixed number of texts states that number as the first axis.
+        self.takes_several = all(entry.shape[0] != 1 for entry in session.get_inputs())
         self._output = output
         self._pooling = pooling
 
@@ -138,6 +156,11 @@ class Network:
         columns = dict(zip(INPUTS, (padded, mask, types), strict=True))
         feed = {name: columns[name] for name in self._inputs}
         tokens = self.session.run([self._output], feed)[0]
+        if len(tokens) != len(ids):
+            raise ModelRefused(
+                f"the output {self._output} of the graph is no vector for each token",
+                f"it gives {len(tokens)} rows for {len(ids)} texts",
+            )
         return np.stack([self._one(tokens[i, : len(row)]) for i, row in enumerate(ids)])
 
     def _one(self, tokens: FloatArray) -> FloatArray:
@@ -174,8 +197,38 @@ def load(resolved: Resolved, context: Context) -> OnnxEmbedder:
     }
     finish = Finish(facts.heads, settings["normalize"])
     spec = Spec(label, identity, facts.output_dim(width))
+    # Activations of 8 bits are scaled by the largest of a call: there a text must be alone.
+    is_batchable = network.takes_several and found.arithmetic not in ("int8", "int4")
     budget = context.runtime.batch_tokens or BATCH_TOKENS.get(network.device)
-    return OnnxEmbedder(spec, network, tokenizer, finish, width, threads, budget)
+    return OnnxEmbedder(
+        spec,
+        network,
+        tokenizer,
+        finish,
+        width,
+        threads,
+        budget=budget if is_batchable else None,
+        is_groupable=is_batchable and budget is None and is_groupable(network, probe.ids),
+    )
+
+
+def is_groupable(network: Network, ids: Sequence[int]) -> bool:
+    """Whether texts of one length have the same bits in one call as alone, tried on this machine.
+
+    ids: of a text, whose beginnings and reversals are the texts.
+    """
+    parts = [list(ids), list(ids[: len(ids) // 2]), list(ids[:3])]
+    return all(_gives_same_bits(network, part) for part in parts if part)
+
+
+def _gives_same_bits(network: Network, part: list[int]) -> bool:
+    rows = [part, part[::-1], part[1:] + part[:1]]
+    types = [0] * len(part)
+    alone = np.concatenate([network.pooled([row], [types]) for row in rows])
+    try:
+        return np.array_equal(network.pooled(rows, [types] * len(rows)), alone)
+    except Exception:  # a graph traced for one text; ONNX Runtime's errors have no ancestor
+        return False
 
 
 def open_tokenizer(path: Path, max_tokens: int) -> Any:

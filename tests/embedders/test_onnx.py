@@ -12,6 +12,7 @@ from patcache.embedders import export as export_module
 from patcache.embedders.base import Context
 from patcache.embedders.export import Export, export_onnx
 from patcache.embedders.onnx_graph import read_graph
+from patcache.embedders.quantize import export_int8
 from patcache.errors import ModelRefused
 from patcache.records import Runtime
 from tests.embedders.test_transformer import LONG, real_abstracts
@@ -27,6 +28,12 @@ def bert(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Export]:
     """A tiny BERT by torch, and the same as a graph."""
     folder = tiny_bert(tmp_path_factory.mktemp("bert"))
     return folder, export_onnx(folder, tmp_path_factory.mktemp("graph"))
+
+
+@pytest.fixture(scope="module")
+def minilm_export(tmp_path_factory: pytest.TempPathFactory) -> Export:
+    """MiniLM as a graph."""
+    return export_onnx(minilm(), tmp_path_factory.mktemp("minilm"))
 
 
 @pytest.mark.parametrize("pooling", ["mean", "cls", "last"])
@@ -57,6 +64,41 @@ def test_a_vector_has_the_same_bits_in_any_company(bert: tuple[Path, Export]) ->
     alone = np.concatenate([embedder.encode([text], "document").vectors for text in texts])
     assert np.array_equal(together, alone)
     assert embedder.encode([], "query").vectors.shape == (0, 8)
+
+
+def test_texts_of_one_length_go_together_and_no_bit_changes(
+    shared: Path, minilm_export: Export
+) -> None:
+    # 64 beginnings of abstracts, cut to 24 and to 9 words: many of one number of tokens.
+    texts = [" ".join(text.split()[:n]) for text in real_abstracts(shared, 32) for n in (24, 9)]
+    embedder = opened(minilm_export.graph.parent)
+    calls: list[int] = []
+    network = embedder._network.pooled  # type: ignore[attr-defined]
+
+    def counted(ids: list[list[int]], types: list[list[int]]) -> np.ndarray:
+        calls.append(len(ids))
+        found: np.ndarray = network(ids, types)
+        return found
+
+    embedder._network.pooled = counted  # type: ignore[attr-defined]
+    together = np.asarray(embedder.encode(texts, "query").vectors)
+    assert sum(calls) == 64
+    assert len(calls) < 40
+    alone = np.concatenate([np.asarray(embedder.encode([t], "query").vectors) for t in texts])
+    assert np.array_equal(together, alone)
+
+
+def test_eight_bit_activations_keep_a_text_alone(bert: tuple[Path, Export], tmp_path: Path) -> None:
+    # Their scale is that of a whole call: beside another text a vector would be another one.
+    done = export_int8(bert[0], tmp_path / "int8", SENTENCES)
+    context = Context(Runtime(device="cpu", threads=1, batch_tokens=4096))
+    embedder = opened(done.graph.parent, context)
+    assert embedder.provenance["batch_tokens"] is None
+    assert embedder.provenance["equal_lengths_together"] is False
+    texts = [*SENTENCES * 4, LONG]
+    together = np.asarray(embedder.encode(texts, "query").vectors)
+    alone = np.concatenate([np.asarray(embedder.encode([t], "query").vectors) for t in texts])
+    assert np.array_equal(together, alone)
 
 
 def test_truncation_and_padding_of_the_tokenizers_file_do_not_count(
@@ -138,6 +180,8 @@ def test_two_outputs_of_one_graph_are_two_models(bert: tuple[Path, Export], tmp_
         for name in ("out", "square")
     )
     assert out.spec.spec_id != square.spec.spec_id
+    # It sums over all texts at once: such a graph is given one at a time.
+    assert out.provenance["equal_lengths_together"] is False
     wanted, found = (model.encode(["a"], "query").vectors for model in (out, square))
     assert not np.array_equal(found, wanted)
 
@@ -173,16 +217,15 @@ def test_weights_in_another_file_count_in_the_digest(tmp_path: Path) -> None:
         read_graph(path)
 
 
-def test_minilm_by_onnx_is_minilm_by_torch(shared: Path, tmp_path: Path) -> None:
-    export = export_onnx(minilm(), tmp_path)
+def test_minilm_by_onnx_is_minilm_by_torch(shared: Path, minilm_export: Export) -> None:
     texts = real_abstracts(shared, 12)
     wanted = opened("minilm").encode(texts, "query")
-    by_onnx = opened("minilm-onnx", model=str(tmp_path))
+    by_onnx = opened("minilm-onnx", model=str(minilm_export.graph.parent))
     found = by_onnx.encode(texts, "query")
     np.testing.assert_allclose(found.vectors, wanted.vectors, atol=1e-5)
     assert found.n_truncated == wanted.n_truncated
     assert by_onnx.spec.identity["engine"]["arithmetic"] == "fp32"
-    assert export.fused["Attention"] == 6
+    assert minilm_export.fused["Attention"] == 6
 
 
 def test_eight_bit_weights_are_near_minilm_and_a_spec_of_their_own(shared: Path) -> None:
