@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
-from patcache.cli.options import format_option, store_option
+from patcache.cli.options import format_option, no_store, store_option
 from patcache.cli.output import say, write_listing
 
 if TYPE_CHECKING:
@@ -34,13 +34,27 @@ def unless_subcommand(listing: Callable[..., None]) -> Callable[..., None]:
 @click.group(invoke_without_command=True)
 @unless_subcommand
 @click.option("--stored", "only_stored", is_flag=True, help="Without the presets.")
-@store_option(create=False)
+@click.option(
+    "--presets", "only_presets", is_flag=True, help="The presets alone: pooling, licence, source."
+)
+@store_option(create=False, optional=True)
 @format_option
-def models(store: StoreFolder, only_stored: bool, fmt: str) -> None:
-    """List the stored models (texts done, size, speed, device, share cut) and the presets."""
+def models(store: StoreFolder | None, only_stored: bool, only_presets: bool, fmt: str) -> None:
+    """List the stored models (texts done, size, speed, device, share cut) and the presets.
+
+    Without a store, the presets: what each is, its licence, and where that was read.
+    """
+    from patcache.embedders.catalogue import presets
     from patcache.queries import models as queries
 
-    write_listing(queries.models(store, only_stored=only_stored), fmt)
+    if only_stored and only_presets:
+        raise click.UsageError("--stored and --presets leave nothing")
+    if store is None and only_stored:
+        raise no_store()
+    if store is None or only_presets:
+        write_listing(presets(), fmt)
+    else:
+        write_listing(queries.models(store, only_stored=only_stored), fmt)
 
 
 @models.command("export-onnx")

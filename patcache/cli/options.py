@@ -77,10 +77,13 @@ format_option = click.option(
 )
 
 
-def store_option(*, create: bool, files_only: bool = False) -> Callable[[Command], Command]:
+def store_option(
+    *, create: bool, files_only: bool = False, optional: bool = False
+) -> Callable[[Command], Command]:
     """Adds --store and --wait; the command gets `store`, opened (made, where `create`).
 
     files_only: for a command that does not need the database, and works while it is busy.
+    optional: the command gets None where no store is named and it runs in none.
     """
 
     def decorate(command: Command) -> Command:
@@ -103,6 +106,8 @@ def store_option(*, create: bool, files_only: bool = False) -> Callable[[Command
         def with_store(*args: Any, store_path: Path | None, wait_s: float, **kwargs: Any) -> Any:
             from patcache.store import StoreFolder
 
+            if optional and store_path is None and store_here() is None:
+                return command(*args, store=None, **kwargs)
             store = StoreFolder(
                 _named_store(store_path),
                 create=create,
@@ -285,14 +290,19 @@ def store_here() -> Path | None:
     return here if (here / DATABASE_NAME).exists() else None
 
 
+def no_store() -> NotThere:
+    """What to say where no store is named, and none is here."""
+    return NotThere(
+        "no store was named",
+        f"{Path.cwd()} is not a store",
+        "name one with --store DIR or PATCACHE_STORE, or go into its folder",
+    )
+
+
 def _named_store(path: Path | None) -> Path:
     found = path or store_here()
     if found is None:
-        raise NotThere(
-            "no store was named",
-            f"{Path.cwd()} is not a store",
-            "name one with --store DIR or PATCACHE_STORE, or go into its folder",
-        )
+        raise no_store()
     return found
 
 

@@ -79,16 +79,16 @@ def _stored_row(store: StoreFolder, spec: Spec, scored: Mapping[str, str]) -> Mo
         rows = spec_rows(store, spec)
     except VectorsDamaged as error:
         return replace(row, note=f"damaged: {error.what}")
-    if spec.is_pairs:
-        row = replace(row, n_pairs=rows.n_rows)
-    else:
-        row = replace(row, n_texts=rows.n_rows)
+    n_rows = rows.n_rows
+    row = replace(row, n_pairs=n_rows) if spec.is_pairs else replace(row, n_texts=n_rows)
     if rows.n_rows == 0:
         return replace(row, size_bytes=0)
     runs = [block.run for block in rows.blocks]
+    if spec.is_cut:
+        row = replace(row, note=f"the first {spec.dim} dimensions of vectors/{spec.vectors_id}")
     return replace(
         row,
-        size_bytes=rows.size_bytes,
+        size_bytes=0 if spec.is_cut else rows.size_bytes,
         s_per_text=sum(run.elapsed_s for run in runs) / rows.n_rows,
         device=", ".join(sorted({run.device for run in runs})),
         truncated=sum(run.n_truncated for run in runs) / rows.n_rows,

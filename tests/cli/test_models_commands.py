@@ -248,3 +248,29 @@ def test_what_has_no_graph_to_export_is_refused(tmp_path: Path) -> None:
     assert done.exit_code == 1
     assert "it is a tfidf model" in done.stderr
     assert not (tmp_path / "graph").exists()
+
+
+def test_presets_are_listed_without_a_store(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("PATCACHE_STORE", raising=False)
+    for arguments in (["models"], ["models", "--presets"]):
+        result = CliRunner().invoke(cli, [*arguments, "--format", "csv"])
+        assert result.exit_code == 0, result.output
+        rows = {row["name"]: row for row in csv.DictReader(result.stdout.splitlines())}
+        assert rows["minilm"]["licence"] == "Apache-2.0"
+        assert rows["bge"]["pooling"] == "mean"
+    assert CliRunner().invoke(cli, ["models", "--stored"]).exit_code == 3
+    assert CliRunner().invoke(cli, ["models", "--stored", "--presets"]).exit_code == 2
+
+
+def test_dimensions_cut_from_another_model_take_no_bytes(store: StoreFolder) -> None:
+    random_study(store)
+    for dims in (None, 4):
+        settings = {} if dims is None else {"truncate_dim": dims}
+        letters = LetterEmbedder(truncate_dim=None)
+        embed(store, ModelRequest("letters", settings=settings), embedder=letters)
+    whole, cut = models(store)[:2]
+    assert (cut["label"], cut["dim"], cut["size_bytes"]) == ("letters@4d", "4", "0")
+    assert cut["note"] == f"the first 4 dimensions of vectors/{whole['spec_id']}"
