@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import os
-import random
 import shutil
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +21,6 @@ from patcache.steps.embedding import EmbedReport, embed
 from patcache.steps.scoring import score
 from patcache.store import StoreFolder
 from patcache.vectors.rows import open_rows
-from patcache.vectors.verify import check_rows
 from tests.steps.study_by_hand import (
     LetterEmbedder,
     add_patents,
@@ -353,8 +350,6 @@ embedder = LetterEmbedder(log=Path(sys.argv[3]))
 
 def progress(done: int, total: int) -> None:
     print(done, flush=True)
-    if sys.argv[4] == "paced":
-        sys.stdin.readline()  # the parent says when the next block may begin
 
 report = embed(store, ModelRequest("letters"), embedder=embedder, all_texts=True,
                progress=progress)
@@ -362,11 +357,10 @@ print("finished", report.n_encoded, flush=True)
 """
 
 
-def child(store: StoreFolder, log: Path, pace: str = "free") -> subprocess.Popen[str]:
-    arguments = [str(store.path), str(Path(__file__).parents[2]), str(log), pace]
+def child(store: StoreFolder, log: Path) -> subprocess.Popen[str]:
+    arguments = [str(store.path), str(Path(__file__).parents[2]), str(log)]
     return subprocess.Popen(
         [sys.executable, "-c", CHILD, *arguments],
-        stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
     )
@@ -387,37 +381,3 @@ def test_a_new_process_encodes_only_the_200_new_texts_of_1200(
     after = folder_bytes(store, LetterEmbedder())
     for name, raw in before.items():
         assert after[name][128:].startswith(raw[128:])
-
-
-def test_kill_9_at_20_random_moments_loses_two_blocks_each_at_most_and_no_byte(
-    store: StoreFolder, tmp_path: Path
-) -> None:
-    add_patents(store, random_texts(900, 4))
-    whole = StoreFolder(tmp_path / "whole")
-    add_patents(whole, random_texts(900, 4))
-    assert child(whole, tmp_path / "whole.log").communicate()[0].splitlines()[-1] == "finished 900"
-    log = tmp_path / "log"
-    rng = random.Random(20)
-    for _ in range(20):
-        process = child(store, log, "paced")
-        assert process.stdin is not None
-        assert process.stdout is not None
-        for _ in range(rng.randint(1, 3)):
-            assert process.stdout.readline().strip().isdigit()
-            process.stdin.write("go on\n")
-            process.stdin.flush()
-        until = time.perf_counter() + rng.random() * 0.01  # a block takes some 5 ms
-        while time.perf_counter() < until:
-            pass
-        process.kill()
-        process.communicate()
-        assert process.returncode == -9
-    assert child(store, log).communicate()[0].splitlines()[-1].startswith("finished")
-    embedder = LetterEmbedder()
-    assert folder_bytes(store, embedder) == folder_bytes(whole, embedder)
-    rows = vectors_of(store, embedder)
-    assert check_rows(rows.folder, rows.spec).faults == []
-    assert rows.n_rows == 900
-    assert (rows.gather(np.arange(900)).sum(axis=1) > 0).all()
-    assert len(log.read_text().splitlines()) <= 900 + 20 * 16  # one was written, one computed
-    assert one(store, "SELECT n_texts FROM models") == 900
