@@ -26,7 +26,8 @@ SELECT publication_number FROM (
          regexp_replace(upper(publication_number), '[^A-Z0-9]', '', 'g') AS plain,
          regexp_replace(upper(?), '[^A-Z0-9]', '', 'g') AS asked
   FROM data.patents)
-ORDER BY NOT (contains(plain, asked) OR contains(asked, plain)), levenshtein(plain, asked), publication_number
+ORDER BY NOT (contains(plain, asked) OR contains(asked, plain)), levenshtein(plain, asked),
+         publication_number
 LIMIT 3"""
 IN_SLICE = """
 SELECT patent_id FROM data.patents
