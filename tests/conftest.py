@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -33,3 +35,17 @@ def shared() -> Path:
 def store(tmp_path: Path) -> StoreFolder:
     """An empty store."""
     return StoreFolder(tmp_path / "store")
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 50 megabytes."""
+    path = tmp_path / "disk"
+    path.mkdir()
+    done = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=50m", "tmpfs", str(path)], capture_output=True
+    )
+    if done.returncode != 0:
+        pytest.skip("a file system cannot be mounted here: " + done.stderr.decode().strip())
+    yield path
+    subprocess.run(["umount", "--lazy", str(path)], check=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from importlib import import_module
 from typing import Any
 
@@ -82,4 +84,11 @@ def cli() -> None:
 def main() -> None:
     """The console script."""
     use_utf8()
-    cli(prog_name="patcache")
+    try:
+        cli(prog_name="patcache")
+    except SystemExit as ending:
+        if ending.code == EXIT_INTERRUPTED:
+            for stream in (sys.stdout, sys.stderr):
+                stream.flush()
+            os._exit(EXIT_INTERRUPTED)  # the block that a thread still computes is not waited for
+        raise
