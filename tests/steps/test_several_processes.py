@@ -84,32 +84,31 @@ IMPORTS = """
 import sys
 from patcache.steps import importing
 from patcache.store import StoreFolder
-importing.BLOCK_ROWS = 1
-importing.import_files(StoreFolder(sys.argv[1]), [sys.argv[2]],
+importing.import_files(StoreFolder(sys.argv[1]), sys.argv[2:],
                        progress=lambda done, total: sys.stdin.buffer.read(1))
 """
 
 
-def steps_of(store: StoreFolder, program: str, *arguments: str, sql: str) -> Iterator[int]:
-    """What a query counts after every step of a program that is told to go on after each."""
-    counted = ask(store, "sql", sql)[0]["n"]
+def steps_of(
+    store: StoreFolder, program: str, *arguments: str, table: str, last: int
+) -> Iterator[int]:
+    """Rows of a table after every step of a program that is told to go on after each."""
+
+    def counted() -> int:
+        return int(ask(store, "sql", f"SELECT count(*) AS n FROM {table}")[0]["n"])
+
     command = [sys.executable, "-c", program, str(store.path), *arguments]
     with subprocess.Popen(command, stdin=subprocess.PIPE) as process:
         assert process.stdin is not None
-        while process.poll() is None:
-            now = counted
-            wait_until(
-                lambda now=now: ask(store, "sql", sql)[0]["n"] > now or process.poll() is not None
-            )
-            if (counted := ask(store, "sql", sql)[0]["n"]) > now:
-                yield counted
-                process.stdin.write(b".")
-                process.stdin.flush()
-            else:
-                break
-            if counted >= 80:
-                process.stdin.close()
-                process.wait(60)
+        n_rows = 0
+        while n_rows < last:
+            before = n_rows
+            wait_until(lambda before=before: counted() > before)
+            n_rows = counted()
+            yield n_rows
+            process.stdin.write(b".")
+            process.stdin.flush()
+        process.stdin.close()
     assert process.returncode == 0
 
 
@@ -117,7 +116,7 @@ def test_readers_answer_while_tuples_are_scored_and_see_them_grow(store: StoreFo
     random_study(store)
     embed_here(store, ModelRequest("random"))
     seen = []
-    for n_scored in steps_of(store, SCORES, sql="SELECT count(*) AS n FROM rci"):
+    for n_scored in steps_of(store, SCORES, table="rci", last=80):
         seen.append(n_scored)
         assert ask(store, "models", "--stored")[0]["n_texts"] == 119
         assert ask(store, "status")[0]["command"] == "score"
@@ -128,17 +127,18 @@ def test_readers_answer_while_tuples_are_scored_and_see_them_grow(store: StoreFo
 def test_readers_answer_while_files_are_imported_and_see_them_grow(
     store: StoreFolder, tmp_path: Path
 ) -> None:
-    lines = ["publication_number,ipc,title,year"]
-    lines += [f"EP{number},H01L 21/{number % 90 + 10},Title {number},2020" for number in range(90)]
-    (tmp_path / "patents.csv").write_text("\n".join(lines) + "\n")
-    sql = "SELECT count(*) AS n FROM patents"
+    files = []
+    for first in (0, 30, 60):
+        lines = ["publication_number,ipc,title,year"]
+        lines += [f"EP{n},H01L 21/{n + 10},Title {n},2020" for n in range(first, first + 30)]
+        files.append(str(tmp_path / f"from-{first}.csv"))
+        Path(files[-1]).write_text("\n".join(lines) + "\n")
     seen = []
-    for n_patents in steps_of(store, IMPORTS, str(tmp_path / "patents.csv"), sql=sql):
+    for n_patents in steps_of(store, IMPORTS, *files, table="patents", last=90):
         seen.append(n_patents)
-        assert ask(store, "status")[0]["subject"] == "patents.csv"
+        assert ask(store, "status")[0]["subject"] == "from-0.csv, from-30.csv, from-60.csv"
         assert ask(store, "models", "--stored") == []
-    assert seen == sorted(seen)
-    assert ask(store, "sql", sql) == [{"n": 90}]
+    assert seen == [30, 60, 90]
 
 
 def test_two_jobs_on_one_spec_encode_each_text_once_where_the_second_waits(
