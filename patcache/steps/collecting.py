@@ -118,7 +118,7 @@ def _leftovers(store: StoreFolder) -> Iterator[Garbage]:
 
 def _indexes(store: StoreFolder) -> Iterator[Garbage]:
     with store.read() as cursor:
-        known = {spec.spec_id for spec in specs(cursor)}
+        known = {name for spec in specs(cursor) for name in (spec.spec_id, spec.vectors_id)}
     for path in sorted(store.indexes_path.glob("*")):
         if path.name.split(".")[0] not in known:
             yield _garbage(path, "an index of no model of this store")

@@ -60,14 +60,16 @@ def find_queries(store: StoreFolder, patents: Sequence[str], texts: Sequence[str
 
 
 def encode_queries(
-    store: StoreFolder, rows: AnyRows, queries: Sequence[Query], runtime: Runtime
+    store: StoreFolder, rows: AnyRows, queries: Sequence[Query], own: IntArray, runtime: Runtime
 ) -> Encodings:
     """The vectors of queries, stored ones where there are.
+
+    own (q,): the row of each query's text as a document, -1 for none.
 
     Errors: NotThere for a patent without text; ModelRefused where the model cannot be loaded, or
     gives a vector without a direction.
     """
-    places = _stored_rows(store, rows, queries)
+    places = _stored_rows(store, rows, queries, own)
     stored, missing = np.flatnonzero(places >= 0), np.flatnonzero(places < 0)
     texts = _texts(store, rows, [queries[i] for i in missing.tolist()])
     encoded = encode_texts(store, rows.spec, texts, "query", runtime) if texts else []
@@ -80,7 +82,9 @@ def encode_queries(
     return Encodings(tuple(found), vectors)
 
 
-def _stored_rows(store: StoreFolder, rows: AnyRows, queries: Sequence[Query]) -> IntArray:
+def _stored_rows(
+    store: StoreFolder, rows: AnyRows, queries: Sequence[Query], own: IntArray
+) -> IntArray:
     """The row of each query's own vector (q,); -1 for what has none. Errors: NotThere."""
     places = np.full(len(queries), -1, dtype=np.int64)
     of_patents = [i for i, query in enumerate(queries) if query.patent_id is not None]
@@ -94,6 +98,8 @@ def _stored_rows(store: StoreFolder, rows: AnyRows, queries: Sequence[Query]) ->
                 f"{queries[i].name} has no text to compare",
                 f"{rows.spec.label} reads its {view.name}, which is empty",
             )
+    if rows.spec.prompt("query") == rows.spec.prompt("document"):
+        return own
     places[of_patents] = rows.rows_of(keys)
     return places
 

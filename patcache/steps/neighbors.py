@@ -68,7 +68,7 @@ def neighbors(
         spec = labelled_spec(cursor, model)
     rows = searchable_rows(store, spec)
     scope = find_scope(store, rows, queries, asked)
-    encoded = encode_queries(store, rows, queries, runtime)
+    encoded = encode_queries(store, rows, queries, scope.own, runtime)
     use_threads(runtime)
     found = nearest(store, rows, scope, encoded.vectors, asked, progress)
     return list(_listings(store, rows.spec, scope, encoded.queries, found, asked))

@@ -57,7 +57,7 @@ def patent_rows(store: StoreFolder, rows: AnyRows) -> PatentRows:
     with store.read() as cursor:
         patents = patent_ids(cursor)
         state = _state(cursor, rows, patents)
-        if known is not None and known.corpus != _state(cursor, rows, known.patents):
+        if known is not None and not _is_beginning(cursor, rows, known, patents, state):
             known = None
     if known is None or known.vectors != journal_digest(rows.blocks, known.n_rows):
         known = PatentRows(np.empty(0, np.int32), np.empty(0, np.int32))
@@ -76,6 +76,19 @@ def patent_rows(store: StoreFolder, rows: AnyRows) -> PatentRows:
 
 def _state(cursor: duckdb.DuckDBPyConnection, rows: AnyRows, patents: NDArray[np.int32]) -> str:
     return corpus_state(cursor, rows.spec.text_view, int(patents.max(initial=-1)))
+
+
+def _is_beginning(
+    cursor: duckdb.DuckDBPyConnection,
+    rows: AnyRows,
+    known: PatentRows,
+    patents: NDArray[np.int32],
+    state: str,
+) -> bool:
+    """Whether the corpus of then is the beginning of the one there is now."""
+    if len(known.patents) == len(patents):
+        return known.corpus == state
+    return known.corpus == _state(cursor, rows, known.patents)
 
 
 def _look_up(
