@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, TextIO
 
@@ -87,7 +88,8 @@ def neighbors(
     asked = Asked(k, years, sections, index, with_self)
     listings: list[Listing[NeighborRow]] = []
     for model in models:
-        with bar(f"  {index} index of {model}") as progress:
+        label = f"  {index} index of {model}"
+        with bar(label) if index != "exact" else nullcontext() as progress:
             listings += find_neighbors(
                 store,
                 model=model,
