@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from patcache.errors import NotThere, StoreBusy, StoreRefused
+from patcache.errors import NotThere, StoreBusy, StoreRefused, WriteFailed
 from patcache.store import attach
 from patcache.store.migrate import check_version, migrate
 
@@ -28,6 +28,10 @@ WRITER_PAUSE_S = (0.005, 0.025)  # writers ask more often than readers, so that 
 READER_PAUSE_S = (0.020, 0.040)
 LOCKED = "Could not set lock"
 NOT_A_DATABASE = re.compile(r"not a valid DuckDB|corrupt|checksum|deserializ", re.IGNORECASE)
+UNWRITABLE = re.compile(
+    r"Could not (write|sync|truncate)|No space left|quota exceeded", re.IGNORECASE
+)
+DISK_FULL = re.compile(r"No space left|quota exceeded|File too large", re.IGNORECASE)
 HOLDER = re.compile(r"held in (?P<program>.*?) \(PID (?P<pid>\d+)\)")
 
 
@@ -92,8 +96,11 @@ class StoreFolder:
 
     @contextmanager
     def write(self) -> Iterator[duckdb.DuckDBPyConnection]:
-        """A cursor inside one transaction: committed on leaving, rolled back on an error."""
-        with self._attached("write") as cursor:
+        """A cursor inside one transaction: committed on leaving, rolled back on an error.
+
+        Errors: WriteFailed, and then nothing of it is stored.
+        """
+        with self._writes_explained(), self._attached("write") as cursor:
             cursor.execute("BEGIN TRANSACTION")
             try:
                 yield cursor
@@ -107,6 +114,24 @@ class StoreFolder:
         """A connection for SQL that users write: reads this store, no other file, no settings."""
         with self._attached("sandbox") as connection:
             yield connection
+
+    @contextmanager
+    def _writes_explained(self) -> Iterator[None]:
+        import duckdb
+
+        try:
+            yield
+        except duckdb.Error as error:
+            message = str(error).splitlines()[0]
+            if not UNWRITABLE.search(message):
+                raise
+            is_full = DISK_FULL.search(message) is not None
+            raise WriteFailed(
+                f"{'the disk is full' if is_full else 'cannot write'}: {self.database_path}",
+                message,
+                f"{'make room' if is_full else 'check the disk'} and run the same command again; "
+                "what was finished is kept",
+            ) from error
 
     @contextmanager
     def _attached(self, mode: attach.Mode) -> Iterator[duckdb.DuckDBPyConnection]:

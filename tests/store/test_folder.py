@@ -12,7 +12,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from patcache.errors import NotThere, StoreBusy, StoreRefused
+from patcache.errors import NotThere, StoreBusy, StoreRefused, WriteFailed
 from patcache.store import StoreFolder
 from patcache.store.migrate import migrations
 
@@ -240,3 +240,25 @@ def test_kill_9_inside_a_transaction_keeps_what_was_committed(store: StoreFolder
     done = subprocess.run([sys.executable, "-c", KILLED, str(store.path)], check=False)
     assert done.returncode == -9
     assert count(StoreFolder(store.path)) == 1
+
+
+def test_a_full_disk_is_named_and_the_store_goes_on_once_there_is_room(small_disk: Path) -> None:
+    store = StoreFolder(small_disk / "store")
+    filling = (small_disk / "filling").open("wb", buffering=0)
+    with pytest.raises(OSError, match="No space"):
+        while True:
+            filling.write(bytes(4096))
+    with pytest.raises(WriteFailed) as caught, store.write() as cursor:
+        cursor.execute(
+            "INSERT INTO data.requests SELECT uuid()::VARCHAR, uuid()::VARCHAR FROM range(10000)"
+        )
+    assert caught.value.what == f"the disk is full: {store.database_path}"
+    assert caught.value.todo.startswith("make room")
+    filling.truncate(0)
+    filling.close()
+    with store.read() as cursor:
+        assert cursor.execute("SELECT count(*) FROM data.requests").fetchone() == (0,)
+    with store.write() as cursor:
+        cursor.execute("INSERT INTO data.requests VALUES ('key', 'spec')")
+    with StoreFolder(store.path).read() as cursor:
+        assert cursor.execute("SELECT count(*) FROM data.requests").fetchone() == (1,)
