@@ -33,6 +33,7 @@ from patcache.store.patents import (
     finished_import,
     start_import,
 )
+from patcache.vectors.disk import explained
 
 __all__ = ["FileReport", "ImportOptions", "ImportReport", "import_files"]
 
@@ -196,17 +197,21 @@ class _FileImport:
 @contextmanager
 def _alone(store: StoreFolder) -> Iterator[None]:
     """Holds back other imports into the store, so that the same ids are not handed out twice."""
-    store.jobs_path.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(store.jobs_path / LOCK_NAME)
+    with explained(store.jobs_path / LOCK_NAME):
+        store.jobs_path.mkdir(parents=True, exist_ok=True)
+        try:
+            lock.acquire(timeout=store.wait_s)
+        except Timeout as error:
+            raise StoreBusy(
+                f"another import into {store.path} is running",
+                f"it still was after {store.wait_s:g} s",
+                "try again, or wait longer: --wait SECONDS",
+            ) from error
     try:
-        lock = FileLock(store.jobs_path / LOCK_NAME)
-        with lock.acquire(timeout=store.wait_s):
-            yield
-    except Timeout as error:
-        raise StoreBusy(
-            f"another import into {store.path} is running",
-            f"it still was after {store.wait_s:g} s",
-            "try again, or wait longer: --wait SECONDS",
-        ) from error
+        yield
+    finally:
+        lock.release()
 
 
 def _repeat(store: StoreFolder, key: ImportKey) -> FileReport | None:

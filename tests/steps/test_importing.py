@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from patcache.errors import StoreBusy
+from patcache.errors import StoreBusy, WriteFailed
 from patcache.steps import importing
 from patcache.steps.importing import import_files
 from patcache.store import StoreFolder
@@ -269,3 +269,11 @@ def test_a_second_import_into_a_store_waits_and_then_says_why(
             import_files(patient, [path])
 
     import_files(store, [path], progress=meanwhile)
+
+
+def test_a_jobs_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    store = StoreFolder(tmp_path / "store")
+    store.jobs_path.write_text("a file where the folder should be")
+    (tmp_path / "patents.csv").write_text("publication_number,ipc,title,year\n")
+    with pytest.raises(WriteFailed, match=r"cannot write .*import\.lock"):
+        import_files(store, [str(tmp_path / "patents.csv")])
