@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -98,24 +99,38 @@ class Batches:
         self._label = label
         self._device = device
 
-    def pooled(self, prepared: Prepared, width: int, compute: Compute) -> FloatArray:
+    def pooled(
+        self, prepared: Prepared, width: int, compute: Compute, n_threads: int = 1
+    ) -> FloatArray:
         """Row i for text i; a text without a token has the zero vector.
 
+        n_threads: batches that are computed at once.
         Errors: ModelRefused where one text alone is out of memory.
         """
         pooled = np.zeros((len(prepared.ids), width), dtype=np.float32)
-        order = prepared.longest_first()
-        done = 0
-        while done < len(order):
-            longest = len(prepared.ids[order[done]])
-            members = order[done : done + max(1, self.budget // longest)]
-            found = compute(members)
-            if found is None:
-                self._halve(len(members), longest)
-                continue
-            pooled[members] = found
-            done += len(members)
+        waiting = prepared.longest_first()
+        while waiting:
+            parts = self._parts(prepared, waiting)
+            n_done = 0
+            with ThreadPoolExecutor(n_threads) as pool:
+                found = map(compute, parts) if n_threads == 1 else pool.map(compute, parts)
+                for members, vectors in zip(parts, found, strict=True):
+                    if vectors is None:
+                        self._halve(len(members), len(prepared.ids[members[0]]))
+                        break
+                    pooled[members] = vectors
+                    n_done += len(members)
+            waiting = waiting[n_done:]
         return pooled
+
+    def _parts(self, prepared: Prepared, waiting: list[int]) -> list[list[int]]:
+        """Those texts, the longest first, cut into batches."""
+        parts, start = [], 0
+        while start < len(waiting):
+            stop = start + max(1, self.budget // len(prepared.ids[waiting[start]]))
+            parts.append(waiting[start:stop])
+            start = stop
+        return parts
 
     def _halve(self, n_texts: int, longest: int) -> None:
         if n_texts == 1:

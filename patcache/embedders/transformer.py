@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -96,7 +97,9 @@ class TransformerEmbedder:
         def compute(members: Sequence[int]) -> FloatArray | None:
             return self._try(pad([prepared.ids[i] for i in members]))
 
-        pooled = self._batches.pooled(prepared, self._width, compute)
+        n_threads = self.provenance["threads"] if self.device == "cpu" else 1
+        with threads_inside(1 if self.device == "cpu" else None):
+            pooled = self._batches.pooled(prepared, self._width, compute, n_threads)
         self.provenance = {**self.provenance, "batch_tokens": self._batches.budget}
         arithmetic = self.spec.identity["engine"]["arithmetic"]
         check_overflow(pooled, prepared.texts, arithmetic, self.spec.label)
@@ -118,6 +121,23 @@ class TransformerEmbedder:
         if self.device.startswith("cuda"):
             torch.cuda.empty_cache()
         return None
+
+
+@contextmanager
+def threads_inside(n_threads: int | None) -> Iterator[None]:
+    """torch with that many threads in each of its operations; None: as it is.
+
+    On a CPU a batch a thread is faster than threads in a batch, which wait for each other after
+    every operation.
+    """
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(n_threads or before)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def pool(hidden: torch.Tensor, mask: torch.Tensor, pooling: str) -> torch.Tensor:
@@ -288,8 +308,6 @@ def _provenance(
 ) -> dict[str, Any]:
     import torch
 
-    if runtime.threads:
-        torch.set_num_threads(runtime.threads)
     native = is_native(arithmetic, device)
     if native is False:
         log.warning(
@@ -300,7 +318,7 @@ def _provenance(
         )
     return {
         **versions("torch", "transformers", "tokenizers", "numpy"),
-        "threads": torch.get_num_threads(),
+        "threads": runtime.threads or torch.get_num_threads(),
         "attention": getattr(model.config, "_attn_implementation", None),
         "is_native": native,
         "gpu": torch.cuda.get_device_name(device) if device.startswith("cuda") else None,
