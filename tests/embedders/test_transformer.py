@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -328,3 +329,54 @@ def real_abstracts(shared: Path, n: int) -> list[str]:
     pq = pytest.importorskip("pyarrow.parquet")
     rows = pq.read_table(shared / "data" / "patents_en.parquet", columns=["abstract"]).to_pylist()
     return [row["abstract"] for row in rows if row["abstract"]][:n]
+
+
+def test_threads_of_torch_come_back_after_a_batch_a_thread(tmp_path: Path) -> None:
+    folder = tiny_bert(tmp_path)
+    before = torch.get_num_threads()
+    one, three = (
+        opened(folder, Context(Runtime(device="cpu", threads=n, batch_tokens=16))) for n in (1, 3)
+    )
+    inside: list[int] = []
+    assert isinstance(three, TransformerEmbedder)
+    compute = three._try
+
+    def watched(batch: Any) -> Any:
+        inside.append(torch.get_num_threads())
+        return compute(batch)
+
+    three._try = watched  # type: ignore[method-assign]
+    found = three.encode(SENTENCES * 5, "query").vectors
+    np.testing.assert_allclose(found, one.encode(SENTENCES * 5, "query").vectors, atol=1e-6)
+    assert set(inside) == {1}
+    assert len(inside) > 3
+    assert torch.get_num_threads() == before
+    assert (one.provenance["threads"], three.provenance["threads"]) == (1, 3)
+
+
+def test_arithmetic_that_the_processor_lacks_is_said_aloud(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    folder = tiny_bert(tmp_path)
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {"avx2": True, "avx512_bf16": False})
+    slow = opened(folder, arithmetic="bf16")
+    assert slow.provenance["is_native"] is False
+    assert "computes in bf16, which this cpu does not have" in caplog.text
+    caplog.clear()
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {"avx512_bf16": True})
+    assert opened(folder, arithmetic="bf16").provenance["is_native"] is True
+    assert opened(folder).provenance["is_native"] is True
+    assert caplog.text == ""
+
+
+def test_preparing_ahead_gives_what_encoding_gives(tmp_path: Path) -> None:
+    embedder = opened(tiny_bert(tmp_path))
+    assert isinstance(embedder, TransformerEmbedder)
+    with ThreadPoolExecutor(1) as reader:
+        prepared = reader.submit(embedder.prepare, [*SENTENCES, LONG], "query").result()
+    ahead, at_once = (
+        embedder.encode_prepared(prepared),
+        embedder.encode([*SENTENCES, LONG], "query"),
+    )
+    assert np.array_equal(ahead.vectors, at_once.vectors)
+    assert ahead.n_truncated == at_once.n_truncated == 1
