@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 SECTIONS = ("A", "B", "C", "D", "E", "F", "G", "H")
 
 Progress = Callable[[int, int], None]  # called with (done, total)
+Bar = Callable[[str], AbstractContextManager[Progress]]  # a progress bar of that label
 Role = Literal["query", "document"]
 Indicator = Literal["footrule", "concordance"]
 TestName = Literal["u", "signed-rank"]

@@ -74,15 +74,15 @@ def embed_all(
     settings: dict[str, Any],
     **options: Any,
 ) -> list[EmbedReport]:
-    """Embeds model after model, with a bar and a line for each."""
+    """Embeds the models, with a bar and a line for each; a bar for those that share passes."""
     from patcache.steps import embedding
 
     requests = asked_models(models, label, settings)
     width = max(len(request.label or request.name) for request in requests)
     reports = []
-    for request in requests:
-        with bar(f"  {request.label or request.name:{width}}") as progress:
-            report = embedding.embed(store, request, progress=progress, **options)
+    for report in embedding.embed_each(
+        store, requests, lambda name: bar(f"  {name:{width}}"), **options
+    ):
         say("\n".join(embed_lines(report, width)))
         reports.append(report)
     return reports

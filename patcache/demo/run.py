@@ -11,10 +11,10 @@ from patcache.demo.corpus import generate
 from patcache.embedders.installed import minilm_folder
 from patcache.errors import StoreRefused
 from patcache.queries.question import Question
-from patcache.records import ModelRequest, Runtime
+from patcache.records import Bar, ModelRequest, Runtime
 from patcache.steps.importing import ImportOptions
 from patcache.steps.sample_parameters import SampleParameters
-from patcache.steps.study import Bar, Report, run_study
+from patcache.steps.study import Report, run_study
 from patcache.steps.study_file import Study
 from patcache.store import StoreFolder
 

@@ -57,6 +57,22 @@ class Staged(Embedder, Protocol):
         """Vectors of the texts that were prepared."""
 
 
+class Shared(Staged, Protocol):
+    """A network from whose vectors of tokens one pass makes the vectors of several specs.
+
+    encode_prepared(prepared) is encode_each([self], prepared)[0].
+    """
+
+    def sibling(self, resolved: Resolved) -> Shared:
+        """What load() gives for settings that differ in AFTER_TOKENS alone, without loading.
+
+        Errors: ModelRefused where load() would.
+        """
+
+    def encode_each(self, siblings: Sequence[Any], prepared: Any) -> list[Encoded]:
+        """Vectors of the texts by each of the siblings, from one pass."""
+
+
 class Checking(Embedder, Protocol):
     """An embedder that looks at a run before it begins: what it costs, what it lacks."""
 
@@ -101,6 +117,10 @@ class StagedScorer(PairScorer, Protocol):
     def score_prepared(self, prepared: Any) -> Scores:
         """Similarities of the pairs that were prepared."""
 
+
+# Kinds that are Shared, and the settings of what they do with the vectors of tokens.
+SHARED_KINDS = ("transformer", "onnx")
+AFTER_TOKENS = ("pooling", "normalize", "truncate_dim", "storage")
 
 AnyModel: TypeAlias = Embedder | PairScorer
 

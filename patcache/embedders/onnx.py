@@ -28,6 +28,7 @@ from patcache.embedders.finish import Finish
 from patcache.embedders.installed import n_cores, versions
 from patcache.embedders.model_folder import identity_of, read_facts, tokenizer_digest
 from patcache.embedders.onnx_graph import read_graph
+from patcache.embedders.settings import POOLINGS
 from patcache.embedders.transformer import PROBE
 from patcache.errors import ModelRefused
 from patcache.records import Role, Runtime, Spec
@@ -91,22 +92,55 @@ class OnnxEmbedder:
 
         Errors: ModelRefused for numbers beyond fp16, or where one text alone is out of memory.
         """
-        pooled = self._unpadded(prepared) if self._batches is None else self._batched(prepared)
+        return self.encode_each([self], prepared)[0]
+
+    def encode_each(self, siblings: Sequence[OnnxEmbedder], prepared: Prepared) -> list[Encoded]:
+        """By each sibling, row i for text i, from one run of the graph.
+
+        Errors: as of encode_prepared.
+        """
+        poolings = [sibling.spec.identity["pooling"] for sibling in siblings]
+        compute = self._unpadded if self._batches is None else self._batched
+        parts = np.split(compute(prepared, poolings), len(poolings), axis=1)
+        return [each._finished(part, prepared) for each, part in zip(siblings, parts, strict=True)]
+
+    def sibling(self, resolved: Resolved) -> OnnxEmbedder:
+        """The same graph under settings that differ in AFTER_TOKENS alone, as load() gives it.
+
+        Errors: ModelRefused where nothing says how to pool.
+        """
+        settings, label = resolved.settings, resolved.label
+        facts = read_facts(Path(settings["tokenizer"]), settings, label)
+        identity = {**self.spec.identity, **identity_of(facts, settings)}
+        return OnnxEmbedder(
+            Spec(label, identity, facts.output_dim(self._width)),
+            self._network,
+            self._tokenizer,
+            Finish(facts.heads, settings["normalize"]),
+            self._width,
+            self._threads,
+            budget=None if self._batches is None else self._batches.budget,
+            is_groupable=self._is_groupable,
+        )
+
+    def _finished(self, pooled: FloatArray, prepared: Prepared) -> Encoded:
+        pooled = np.ascontiguousarray(pooled)  # the same bits, whatever stood beside it
         arithmetic = self.spec.identity["engine"]["arithmetic"]
         check_overflow(pooled, prepared.texts, arithmetic, self.spec.label)
         return Encoded(self._finish(pooled), prepared.n_truncated)
 
-    def _unpadded(self, prepared: Prepared) -> FloatArray:
+    def _unpadded(self, prepared: Prepared, poolings: Sequence[str]) -> FloatArray:
         """Each text in a call of its own, or with others of its length.
 
         The longest go first, in groups small enough that no core waits for another at the end.
         """
-        pooled = np.zeros((len(prepared.ids), self._width), dtype=np.float32)
+        width = self._width * len(poolings)
+        pooled = np.zeros((len(prepared.ids), width), dtype=np.float32)
         share = len(prepared.ids) // (GROUPS_A_THREAD * self._threads)
 
         def encode_group(rows: list[int]) -> None:
             ids, types = ([kept[i] for i in rows] for kept in (prepared.ids, prepared.type_ids))
-            pooled[rows] = self._network.pooled(ids, types)
+            pooled[rows] = self._network.pooled(ids, types, poolings)
 
         groups = prepared.equal_lengths(share if self._is_groupable else 1, GROUP_TOKENS)
         with ThreadPoolExecutor(self._threads) as pool:
@@ -114,27 +148,27 @@ class OnnxEmbedder:
                 pass
         return pooled
 
-    def _batched(self, prepared: Prepared) -> FloatArray:
+    def _batched(self, prepared: Prepared, poolings: Sequence[str]) -> FloatArray:
         batches = cast(Batches, self._batches)
 
         def compute(members: Sequence[int]) -> FloatArray | None:
             ids, types = ([rows[i] for i in members] for rows in (prepared.ids, prepared.type_ids))
             try:
-                return self._network.pooled(ids, types)
+                return self._network.pooled(ids, types, poolings)
             except Exception as error:  # ONNX Runtime's errors have no ancestor of their own
                 if not is_out_of_memory(error):
                     raise
                 return None
 
-        pooled = batches.pooled(prepared, self._width, compute)
+        pooled = batches.pooled(prepared, self._width * len(poolings), compute)
         self.provenance = {**self.provenance, "batch_tokens": batches.budget}
         return pooled
 
 
 class Network:
-    """A graph that gives a vector for each token, and how to make one of them."""
+    """A graph that gives a vector for each token, of which one is made in several ways."""
 
-    def __init__(self, session: Any, output: str, pooling: str) -> None:
+    def __init__(self, session: Any, output: str) -> None:
         self.session = session
         self.device = next(
             (name for name, p in PROVIDERS.items() if p == session.get_providers()[0]),
@@ -144,12 +178,16 @@ class Network:
         # A graph traced with a fixed number of texts states that number as the first axis.
         self.takes_several = all(entry.shape[0] != 1 for entry in session.get_inputs())
         self._output = output
-        self._pooling = pooling
 
-    def pooled(self, ids: Sequence[Sequence[int]], type_ids: Sequence[Sequence[int]]) -> FloatArray:
-        """The mean of the vectors of each text's tokens, the first one or the last one.
+    def pooled(
+        self,
+        ids: Sequence[Sequence[int]],
+        type_ids: Sequence[Sequence[int]],
+        poolings: Sequence[str],
+    ) -> FloatArray:
+        """The mean of the vectors of each text's tokens, the first or the last one, side by side.
 
-        Shapes: n rows of ids -> (n, width) float32.
+        Shapes: n rows of ids, p poolings -> (n, p * width) float32.
         """
         padded, mask = pad(ids)
         types, _ = pad(type_ids)
@@ -161,14 +199,16 @@ class Network:
                 f"the output {self._output} of the graph is no vector for each token",
                 f"it gives {len(tokens)} rows for {len(ids)} texts",
             )
-        return np.stack([self._one(tokens[i, : len(row)]) for i, row in enumerate(ids)])
+        own = [tokens[i, : len(row)] for i, row in enumerate(ids)]
+        return np.stack([np.concatenate([_one(each, way) for way in poolings]) for each in own])
 
-    def _one(self, tokens: FloatArray) -> FloatArray:
-        if self._pooling == "mean":
-            mean: FloatArray = tokens.astype(np.float32).mean(axis=0)
-            return mean
-        one: FloatArray = tokens[0 if self._pooling == "cls" else -1].astype(np.float32)
-        return one
+
+def _one(tokens: FloatArray, pooling: str) -> FloatArray:
+    if pooling == "mean":
+        mean: FloatArray = tokens.astype(np.float32).mean(axis=0)
+        return mean
+    one: FloatArray = tokens[0 if pooling == "cls" else -1].astype(np.float32)
+    return one
 
 
 def load(resolved: Resolved, context: Context) -> OnnxEmbedder:
@@ -184,9 +224,9 @@ def load(resolved: Resolved, context: Context) -> OnnxEmbedder:
     threads = context.runtime.threads or n_cores()
     session = open_session(graph, context.runtime, label)
     output = _output(session, settings["output"], label)
-    network = Network(session, output, facts.pooling)
+    network = Network(session, output)
     probe = tokenizer.encode(PROBE)
-    width = network.pooled([probe.ids], [probe.type_ids]).shape[1]
+    width = network.pooled([probe.ids], [probe.type_ids], [facts.pooling]).shape[1]
     found = read_graph(graph)
     identity = {
         "embedder": "onnx",
@@ -215,7 +255,7 @@ def load(resolved: Resolved, context: Context) -> OnnxEmbedder:
 def is_groupable(network: Network, ids: Sequence[int]) -> bool:
     """Whether texts of one length have the same bits in one call as alone, tried on this machine.
 
-    ids: of a text, whose beginnings and reversals are the texts.
+    However they are pooled. ids: of a text, whose beginnings and reversals are the texts.
     """
     parts = [list(ids), list(ids[: len(ids) // 2]), list(ids[:3])]
     return all(_gives_same_bits(network, part) for part in parts if part)
@@ -224,9 +264,10 @@ def is_groupable(network: Network, ids: Sequence[int]) -> bool:
 def _gives_same_bits(network: Network, part: list[int]) -> bool:
     rows = [part, part[::-1], part[1:] + part[:1]]
     types = [0] * len(part)
-    alone = np.concatenate([network.pooled([row], [types]) for row in rows])
+    alone = np.concatenate([network.pooled([row], [types], POOLINGS) for row in rows])
     try:
-        return np.array_equal(network.pooled(rows, [types] * len(rows)), alone)
+        together = network.pooled(rows, [types] * len(rows), POOLINGS)
+        return np.array_equal(together, alone)
     except Exception:  # a graph traced for one text; ONNX Runtime's errors have no ancestor
         return False
 

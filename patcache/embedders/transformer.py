@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from patcache.embedders.base import Context, Encoded, Resolved
 from patcache.embedders.batches import (
     Batches,
@@ -93,19 +95,53 @@ class TransformerEmbedder:
 
         Errors: ModelRefused for numbers beyond fp16, or where one text alone is out of memory.
         """
+        return self.encode_each([self], prepared)[0]
+
+    def encode_each(
+        self, siblings: Sequence[TransformerEmbedder], prepared: Prepared
+    ) -> list[Encoded]:
+        """By each sibling, row i for text i, from one pass through the network.
+
+        Errors: as of encode_prepared.
+        """
+        poolings = [sibling.spec.identity["pooling"] for sibling in siblings]
 
         def compute(members: Sequence[int]) -> FloatArray | None:
-            return self._try(pad([prepared.ids[i] for i in members]))
+            return self._try(pad([prepared.ids[i] for i in members]), poolings)
 
+        width = self._width * len(poolings)
         n_threads = self.provenance["threads"] if self.device == "cpu" else 1
         with threads_inside(1 if self.device == "cpu" else None):
-            pooled = self._batches.pooled(prepared, self._width, compute, n_threads)
+            pooled = self._batches.pooled(prepared, width, compute, n_threads)
         self.provenance = {**self.provenance, "batch_tokens": self._batches.budget}
+        parts = np.split(pooled, len(poolings), axis=1)
+        return [each._finished(part, prepared) for each, part in zip(siblings, parts, strict=True)]
+
+    def sibling(self, resolved: Resolved) -> TransformerEmbedder:
+        """The same network under settings that differ in AFTER_TOKENS alone, as load() gives it.
+
+        Errors: ModelRefused where nothing says how to pool.
+        """
+        settings, label = resolved.settings, resolved.label
+        facts = read_facts(Path(self.provenance["folder"]), settings, label)
+        identity = {**self.spec.identity, **identity_of(facts, settings)}
+        return TransformerEmbedder(
+            Spec(label, identity, facts.output_dim(self._width)),
+            self._model,
+            self._tokenizer,
+            Finish(facts.heads, settings["normalize"]),
+            self._width,
+            self._batches.budget,
+            self.provenance,
+        )
+
+    def _finished(self, pooled: FloatArray, prepared: Prepared) -> Encoded:
+        pooled = np.ascontiguousarray(pooled)  # the same bits, whatever stood beside it
         arithmetic = self.spec.identity["engine"]["arithmetic"]
         check_overflow(pooled, prepared.texts, arithmetic, self.spec.label)
         return Encoded(self._finish(pooled), prepared.n_truncated)
 
-    def _try(self, batch: tuple[Any, Any]) -> FloatArray | None:
+    def _try(self, batch: tuple[Any, Any], poolings: Sequence[str]) -> FloatArray | None:
         """Pooled vectors of a batch, or None if the device has not the memory for it."""
         import torch
 
@@ -113,7 +149,8 @@ class TransformerEmbedder:
             ids, mask = (torch.from_numpy(array).to(self.device) for array in batch)
             with torch.inference_mode():
                 hidden = self._model(input_ids=ids, attention_mask=mask).last_hidden_state
-                pooled: FloatArray = pool(hidden, mask, self.spec.identity["pooling"]).cpu().numpy()
+                parts = [pool(hidden, mask, pooling) for pooling in poolings]
+                pooled: FloatArray = torch.cat(parts, dim=1).cpu().numpy()
                 return pooled
         except RuntimeError as error:  # torch's own OutOfMemoryError is one, and others say so
             if not is_out_of_memory(error):

@@ -2,43 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from itertools import groupby
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from patcache.embedders.base import AnyModel
-from patcache.records import ModelRequest, Progress, Runtime, Spec
-from patcache.steps.encoding import Done, Step, TextWork, Work
-from patcache.steps.interrupts import Interrupts
-from patcache.steps.loading import Loaded, Model, find_model, keep_fit, load_model
+from patcache.records import Bar, ModelRequest, Progress, Runtime, Spec
+from patcache.steps.encoding import TextWork
+from patcache.steps.loading import Loaded, Model, find_model, keep_fit, load_model, load_sibling
 from patcache.steps.needed import Scope, find_scopes
-from patcache.steps.pipeline import in_order, read_ahead
+from patcache.steps.passes import encode_passes
+from patcache.steps.recording import begun, done_spec, finish, record, remember
 from patcache.steps.rows import spec_rows
+from patcache.steps.sharing import find_sharers
 from patcache.steps.work import AnyNeeded, find_needed, work_of
 from patcache.store.jobs import running_job
-from patcache.store.scores import refuse_removed
-from patcache.store.specs import (
-    Encoding,
-    add_encodings,
-    add_spec,
-    find_spec,
-    forget_encodings,
-    is_record_of,
-    mark_embedded,
-    n_embedded,
-    n_encoded,
-    refuse_taken_label,
-    remember_request,
-)
+from patcache.store.specs import refuse_taken_label
 from patcache.store.texts import patent_ids, sample_patents
 from patcache.vectors.journal import Block as JournalBlock
 from patcache.vectors.rows import AnyRows
 
 if TYPE_CHECKING:
-    import duckdb
     from numpy.typing import NDArray
 
     from patcache.store import StoreFolder
@@ -90,83 +77,173 @@ def embed(
     """
     scopes = find_scopes(store, samples, all_texts=all_texts)
     model = find_model(store, request, embedder, refit=refit)
-    needed = None
-    if model.spec is not None:
-        rows = spec_rows(store, model.spec)
-        scopes = _begun(store, model, rows, scopes)
-        if (known := _done_spec(store, model, rows, scopes)) is not None:
-            return _report(rows, model.label, known)
-        needed = find_needed(store, model.spec, scopes)
-        if rows.n_rows > 0 and len(rows.missing(needed.keys)) == 0:
-            stored = _finish(store, model, rows, scopes)
-            return _report(rows, model.label, stored, needed)
-    with running_job(store, "embed", model.label, "texts", progress) as advance:
-        fit_patents = _fit_patents(store, model, scopes)
-        loaded = load_model(store, model, runtime or Runtime(), fit_patents, refit=refit)
-        try:
-            if needed is None or model.spec is None or loaded.spec.spec_id != model.spec.spec_id:
-                scopes = [replace(scope, first=0) for scope in scopes]
-                needed = find_needed(store, loaded.spec, scopes)
-            return _encode_missing(store, model, loaded, needed, scopes, advance)
-        finally:
-            loaded.close()
+    (report,) = _embed_models(store, [model], scopes, runtime or Runtime(), progress, refit=refit)
+    return report
+
+
+def embed_each(
+    store: StoreFolder,
+    requests: Sequence[ModelRequest],
+    bar: Bar,
+    *,
+    samples: Sequence[str] | None = None,
+    all_texts: bool = False,
+    runtime: Runtime | None = None,
+    refit: bool = False,
+) -> Iterator[EmbedReport]:
+    """Embeds request after request; each report in its turn.
+
+    Those that are one network with the same tokens (two poolings of it) are embedded with the
+    first of them: loaded once, each text through the network once. Their vectors, blocks and
+    reports are those of one after another. What one of them is refused for refuses all of them.
+    Errors: as of embed.
+    """
+    runtime = runtime or Runtime()
+    reports: dict[int, EmbedReport] = {}
+    for number, request in enumerate(requests):
+        if number not in reports:
+            waiting = {i: requests[i] for i in range(number, len(requests)) if i not in reports}
+            models = find_sharers(store, waiting, runtime, refit=refit)
+            names = [requests[i].label or requests[i].name for i in models or [number]]
+            with bar(", ".join(names)) as progress:
+                if models:
+                    scopes = find_scopes(store, samples, all_texts=all_texts)
+                    found = _embed_models(store, list(models.values()), scopes, runtime, progress)
+                    reports.update(zip(models, found, strict=True))
+                else:
+                    reports[number] = embed(
+                        store,
+                        request,
+                        samples=samples,
+                        all_texts=all_texts,
+                        runtime=runtime,
+                        refit=refit,
+                        progress=progress,
+                    )
+        yield reports[number]
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A model, and what it is to encode as far as that is known without loading it.
+
+    report: where nothing is missing.
+    """
+
+    model: Model
+    scopes: tuple[Scope, ...]
+    needed: AnyNeeded | None = None
+    report: EmbedReport | None = None
+
+
+def _look(store: StoreFolder, model: Model, scopes: Sequence[Scope]) -> _Asked:
+    """What a model lacks; where that is nothing, the store notes so."""
+    if model.spec is None:
+        return _Asked(model, tuple(scopes))
+    rows = spec_rows(store, model.spec)
+    scopes = begun(store, model, rows, scopes)
+    if (known := done_spec(store, model, rows, scopes)) is not None:
+        return _Asked(model, tuple(scopes), report=_report(rows, model.label, known))
+    needed = find_needed(store, model.spec, scopes)
+    if rows.n_rows == 0 or len(rows.missing(needed.keys)) > 0:
+        return _Asked(model, tuple(scopes), needed)
+    report = _report(rows, model.label, finish(store, model, model.spec, rows, scopes), needed)
+    return _Asked(model, tuple(scopes), needed, report)
+
+
+def _embed_models(
+    store: StoreFolder,
+    models: Sequence[Model],
+    scopes: Sequence[Scope],
+    runtime: Runtime,
+    progress: Progress | None,
+    *,
+    refit: bool = False,
+) -> list[EmbedReport]:
+    """One report a model. Several are one network: those that lack the same tuples go together."""
+    asked = [_look(store, model, scopes) for model in models]
+    reports = {i: each.report for i, each in enumerate(asked) if each.report is not None}
+    alike: dict[tuple[Scope, ...], list[int]] = {}
+    for i, each in enumerate(asked):
+        if i not in reports:
+            alike.setdefault(each.scopes, []).append(i)
+    for group in alike.values():
+        members = [asked[i] for i in group]
+        labels = ", ".join(each.model.label for each in members)
+        with running_job(store, "embed", labels, "texts", progress) as advance:
+            found = _load_and_encode(store, members, runtime, advance, refit=refit)
+        reports.update(zip(group, found, strict=True))
+    return [reports[i] for i in range(len(models))]
+
+
+def _load_and_encode(
+    store: StoreFolder,
+    asked: Sequence[_Asked],
+    runtime: Runtime,
+    progress: Progress,
+    *,
+    refit: bool,
+) -> list[EmbedReport]:
+    models = [each.model for each in asked]
+    scopes: Sequence[Scope] = asked[0].scopes
+    needed = asked[0].needed
+    fit_patents = _fit_patents(store, models[0], scopes)
+    first = load_model(store, models[0], runtime, fit_patents, refit=refit)
+    try:
+        loaded = [first, *(load_sibling(first, model) for model in models[1:])]
+        as_known = [
+            model.spec is not None and model.spec.spec_id == each.spec.spec_id
+            for model, each in zip(models, loaded, strict=True)
+        ]
+        if needed is None or not all(as_known):
+            scopes = [replace(scope, first=0) for scope in scopes]
+            needed = find_needed(store, first.spec, scopes)
+        return _encode_missing(store, models, loaded, needed, scopes, progress)
+    finally:
+        first.close()
 
 
 def _encode_missing(
     store: StoreFolder,
-    model: Model,
-    loaded: Loaded,
+    models: Sequence[Model],
+    loaded: Sequence[Loaded],
     needed: AnyNeeded,
     scopes: Sequence[Scope],
     progress: Progress,
-) -> EmbedReport:
-    asked = model.asked(loaded.spec)
+) -> list[EmbedReport]:
+    """Models that turn out to be one spec, or are cut from one, share its rows."""
+    pairs = list(zip(models, loaded, strict=True))
     with store.read() as cursor:
-        refuse_taken_label(cursor, asked)
-    rows = spec_rows(store, loaded.spec)
-    work = work_of(store, loaded.embedder, needed)
+        for model, each in pairs:
+            refuse_taken_label(cursor, model.asked(each.spec))
+    distinct: dict[str, Loaded] = {}
+    for each in loaded:
+        distinct.setdefault(each.spec.spec_id, each)
+    rows = {spec_id: spec_rows(store, each.spec) for spec_id, each in distinct.items()}
+    work = work_of(store, loaded[0].embedder, needed)
     if isinstance(work, TextWork):
-        work.check(rows.missing(work.keys))
-    with rows.writing(store.busy_wait_s):
-        keep_fit(loaded, rows.folder)
+        work.check(rows[loaded[0].spec.spec_id].missing(work.keys))
+    with ExitStack() as locks:
+        for spec_id in sorted(rows):  # in one order, so that no two processes wait for each other
+            locks.enter_context(rows[spec_id].writing(store.busy_wait_s))
+        keep_fit(loaded[0], rows[loaded[0].spec.spec_id].folder)
         with store.write() as cursor:
-            _remember(cursor, model, rows)
-        n_before = len(rows.blocks)
+            for model, each in pairs:
+                remember(cursor, model, each.spec)
+        n_before = {spec_id: len(each.blocks) for spec_id, each in rows.items()}
         try:
-            _encode_blocks(work, rows, progress)
+            encode_passes(store, list(distinct.values()), list(rows.values()), needed, progress)
         finally:
-            _record(store, rows)
-        stored = _finish(store, model, rows, scopes)
-    return _report(rows, asked.label, stored, needed, rows.blocks[n_before:])
-
-
-def _encode_blocks(work: Work[Step], rows: AnyRows, progress: Progress) -> None:
-    """Encodes what is missing, while the next block is read and the last one written.
-
-    Errors: KeyboardInterrupt, once what was begun is on disk.
-    """
-    missing = rows.missing(work.keys)
-    n_before = rows.n_rows
-    with Interrupts() as interrupts:
-
-        def encode(block: Step) -> Done | None:
-            return None if interrupts.is_asked else work.encode(block)
-
-        def write(done: Done | None) -> bool:
-            if done is not None:
-                rows.append(work.keys[done.positions], done.vectors, done.run)
-            return done is not None
-
-        prepared = in_order(work.prepare, read_ahead(work.blocks(missing)))
-        # none ahead: a kill loses the block that is computed and the one that is written
-        encoded = in_order(
-            encode, prepared, threads=work.n_parallel, n_ahead=0, is_waited_for=False
-        )
-        for is_written in in_order(write, encoded):
-            if not is_written:
-                break
-            progress(rows.n_rows - n_before, len(missing))
-        interrupts.stop_if_asked()
+            for each_rows in rows.values():
+                record(store, each_rows)
+        reports = []
+        for model, each in pairs:
+            mine = rows[each.spec.spec_id]
+            stored = finish(store, model, each.spec, mine, scopes)
+            new = mine.blocks[n_before.pop(each.spec.spec_id, len(mine.blocks)) :]
+            label = model.asked(each.spec).label
+            reports.append(_report(mine, label, stored, needed, new))
+    return reports
 
 
 def _fit_patents(store: StoreFolder, model: Model, scopes: Sequence[Scope]) -> NDArray[np.int32]:
@@ -179,82 +256,6 @@ def _fit_patents(store: StoreFolder, model: Model, scopes: Sequence[Scope]) -> N
             return patent_ids(cursor)
         ids = [sample_patents(cursor, s.sample_id)[0] for s in scopes if s.sample_id is not None]
     return np.unique(np.concatenate([none, *ids]))
-
-
-def _begun(store: StoreFolder, model: Model, rows: AnyRows, scopes: Sequence[Scope]) -> list[Scope]:
-    """The scopes with what, by the store's notes, has vectors already; no text is read."""
-    asked = model.asked(rows.spec)
-    with store.read() as cursor:
-        if not _is_recorded(cursor, rows):
-            return list(scopes)
-        return [
-            replace(scope, first=n_embedded(cursor, asked.spec_id, scope.sample_id, rows.n_rows))
-            for scope in scopes
-        ]
-
-
-def _done_spec(
-    store: StoreFolder, model: Model, rows: AnyRows, scopes: Sequence[Scope]
-) -> Spec | None:
-    """The stored spec where nothing can be missing."""
-    if any(scope.first < scope.n_tuples for scope in scopes):
-        return None
-    with store.read() as cursor:
-        return find_spec(cursor, model.asked(rows.spec).spec_id)
-
-
-def _remember(cursor: duckdb.DuckDBPyConnection, model: Model, rows: AnyRows) -> Spec:
-    """Makes the spec that was asked for known; as the store has it from then on."""
-    stored = add_spec(cursor, model.asked(rows.spec), model.source, model.key)
-    if model.whole_key is not None:
-        remember_request(cursor, model.whole_key, rows.spec.spec_id)
-    return stored
-
-
-def _finish(store: StoreFolder, model: Model, rows: AnyRows, scopes: Sequence[Scope]) -> Spec:
-    """Notes that the scopes are embedded; the spec under its stored label."""
-    _record(store, rows)
-    with store.write() as cursor:
-        stored = _remember(cursor, model, rows)
-        for scope in scopes:
-            if scope.sample is not None:
-                refuse_removed(cursor, scope.sample)
-            mark_embedded(cursor, stored.spec_id, scope.sample_id, scope.n_tuples, rows.n_rows)
-    return stored
-
-
-def _record(store: StoreFolder, rows: AnyRows) -> None:
-    """Catches data.encodings up with the journal, what a killed run finished included.
-
-    What was noted of other vectors is forgotten.
-    """
-    with store.write() as cursor:
-        if not _is_recorded(cursor, rows):
-            forget_encodings(cursor, rows.spec.spec_id)
-        recorded = n_encoded(cursor, rows.spec.spec_id)
-        new = [block for block in rows.blocks if block.start >= recorded]
-        add_encodings(cursor, rows.spec.spec_id, _runs(new))
-
-
-def _is_recorded(cursor: duckdb.DuckDBPyConnection, rows: AnyRows) -> bool:
-    started_at = rows.blocks[0].run.started_at if rows.blocks else None
-    return is_record_of(cursor, rows.spec.spec_id, rows.n_rows, started_at)
-
-
-def _runs(blocks: Sequence[JournalBlock]) -> list[Encoding]:
-    """One run for each stretch of blocks of one device."""
-    stretches = [list(group) for _, group in groupby(blocks, key=lambda block: block.run.device)]
-    return [
-        Encoding(
-            started_at=stretch[0].run.started_at,
-            n_texts=stretch[-1].stop - stretch[0].start,
-            n_truncated=sum(block.run.n_truncated for block in stretch),
-            elapsed_s=sum(block.run.elapsed_s for block in stretch),
-            device=stretch[0].run.device,
-            provenance=stretch[0].run.provenance or {},
-        )
-        for stretch in stretches
-    ]
 
 
 def _report(

@@ -6,11 +6,11 @@ import time
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 import numpy as np
 
-from patcache.embedders.base import Embedder, Encoded
+from patcache.embedders.base import Embedder, Encoded, Shared
 from patcache.records import Role
 from patcache.steps.needed import Needed, blocks_of, by_role
 from patcache.vectors.journal import Run
@@ -74,17 +74,24 @@ class Work(Protocol[Step]):
     def prepare(self, block: Step) -> Step:
         """The block with whatever can be done before the device is needed."""
 
-    def encode(self, block: Step) -> Done:
-        """The block's rows."""
+    def encode(self, block: Step) -> list[Done]:
+        """The block's rows, of each model of the work."""
 
 
 class TextWork:
-    """Texts of patents to be encoded by an embedder."""
+    """Texts of patents to be encoded by an embedder, and its siblings if any (Shared)."""
 
-    def __init__(self, store: StoreFolder, embedder: Embedder, needed: Needed) -> None:
+    def __init__(
+        self,
+        store: StoreFolder,
+        embedder: Embedder,
+        needed: Needed,
+        siblings: Sequence[Embedder] = (),
+    ) -> None:
         self.n_parallel: int = getattr(embedder, "n_parallel", 1)
         self._store = store
         self._embedder = embedder
+        self._siblings = siblings
         self._needed = needed
         self._prepare = getattr(embedder, "prepare", None)  # of a Staged one
         self._encode_prepared = getattr(embedder, "encode_prepared", None)
@@ -125,28 +132,34 @@ class TextWork:
         )
         return Block(block.positions, parts, time.perf_counter() - start)
 
-    def encode(self, block: Block) -> Done:
-        """Vectors of the block's texts, and how long a device was at it."""
+    def encode(self, block: Block) -> list[Done]:
+        """Vectors of the block's texts, and how long a device was at it.
+
+        Of siblings each has the whole time: what the block would have cost it alone.
+        """
         started_at = datetime.now(UTC).isoformat()
         start = time.perf_counter()
         found = [self._encode_part(part) for part in block.parts]
         order = np.argsort(np.concatenate([part.members for part in block.parts]))
         elapsed_s = block.elapsed_s + (time.perf_counter() - start) / self.n_parallel
-        run = Run(
-            started_at,
-            elapsed_s,
-            self._embedder.device,
-            sum(encoded.n_truncated for encoded in found),
-            self._embedder.provenance,
-        )
-        vectors = [encoded.vectors for encoded in found]
-        return Done(block.positions, vectors[0] if len(found) == 1 else stack(vectors)[order], run)
+        device, provenance = self._embedder.device, self._embedder.provenance
+        done = []
+        for encoded in zip(*found, strict=True):  # the parts by one embedder
+            vectors = [each.vectors for each in encoded]
+            n_truncated = sum(each.n_truncated for each in encoded)
+            run = Run(started_at, elapsed_s, device, n_truncated, provenance)
+            whole = vectors[0] if len(vectors) == 1 else stack(vectors)[order]
+            done.append(Done(block.positions, whole, run))
+        return done
 
-    def _encode_part(self, part: Part) -> Encoded:
+    def _encode_part(self, part: Part) -> list[Encoded]:
+        """The texts by the embedder, then by each sibling."""
+        if self._siblings:
+            together = [self._embedder, *self._siblings]
+            return cast(Shared, self._embedder).encode_each(together, part.prepared)
         if self._encode_prepared is None:
-            return self._embedder.encode(part.prepared, part.role)
-        found: Encoded = self._encode_prepared(part.prepared)
-        return found
+            return [self._embedder.encode(part.prepared, part.role)]
+        return [self._encode_prepared(part.prepared)]
 
 
 def block_size(kind: str, device: str) -> int:

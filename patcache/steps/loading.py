@@ -7,7 +7,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from patcache.embedders.base import AnyModel, Context, Embedder, Fitted, Resolved, load
+from patcache.embedders.base import (
+    AnyModel,
+    Context,
+    Embedder,
+    Fitted,
+    Resolved,
+    Shared,
+    load,
+)
 from patcache.embedders.presets import FITTED, request_key, resolve
 from patcache.embedders.process import SeveralDevices, devices_of
 from patcache.errors import ModelRefused
@@ -155,6 +163,15 @@ def load_model(
         embedder = load(resolved, replace(context, fit=texts))
     label = f"{model.label}~{texts.digest[:FIT_DIGITS]}" if refit else model.label
     return Loaded(embedder, replace(embedder.spec, label=label), is_new_fit=True)
+
+
+def load_sibling(loaded: Loaded, model: Model) -> Loaded:
+    """A model that shares the passes of one that is loaded (steps/sharing), without loading it.
+
+    Errors: ModelRefused for what loading it would be refused for.
+    """
+    embedder = cast(Shared, loaded.embedder).sibling(_whole(cast(Resolved, model.resolved)))
+    return Loaded(embedder, replace(embedder.spec, label=model.label))
 
 
 def stored_fit(store: StoreFolder, whole: Spec, context: Context) -> Context:

@@ -172,7 +172,7 @@ class PairWork:
         prepared = self._prepare(*block.prepared)
         return PairBlock(block.positions, prepared, time.perf_counter() - start)
 
-    def encode(self, block: PairBlock) -> Done:
+    def encode(self, block: PairBlock) -> list[Done]:
         """Scores of the block's pairs, as rows of dimension 1."""
         started_at = datetime.now(UTC).isoformat()
         start = time.perf_counter()
@@ -184,7 +184,7 @@ class PairWork:
             scores.n_truncated,
             self._scorer.provenance,
         )
-        return Done(block.positions, scores.values[:, None], run)
+        return [Done(block.positions, scores.values[:, None], run)]
 
     def _score(self, block: PairBlock) -> Scores:
         if self._score_prepared is None:

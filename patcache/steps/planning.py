@@ -226,7 +226,7 @@ def _timed(work: Work[Any], positions: IntArray) -> tuple[float, int | None, int
         prepared = work.prepare(block)
         counted = _n_tokens(prepared)
         n_tokens = None if counted is None or n_tokens is None else n_tokens + counted
-        done = work.encode(prepared)
+        (done,) = work.encode(prepared)
         elapsed_s += done.run.elapsed_s
         is_dense = isinstance(done.vectors, np.ndarray)
         n_bytes += done.vectors.nbytes if is_dense else _sparse_bytes(done.vectors)

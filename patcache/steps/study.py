@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from patcache.errors import StudyInvalid
-from patcache.records import Progress, Runtime
-from patcache.steps.embedding import EmbedReport, embed
+from patcache.records import Bar, Progress, Runtime
+from patcache.steps.embedding import EmbedReport, embed_each
 from patcache.steps.importing import ImportReport, import_files
 from patcache.steps.sample_parameters import SampleParameters, parameters_of
 from patcache.steps.sampling import SampleReport, draw_sample, extend_sample
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
     from patcache.store import StoreFolder
 
 Report = ImportReport | SampleReport | EmbedReport | list[ScoreReport]
-Bar = Callable[[str], AbstractContextManager[Progress]]  # a progress bar of that label
 
 
 def run_study(store: StoreFolder, study: Study, runtime: Runtime, bar: Bar) -> Iterator[Report]:
@@ -41,9 +39,13 @@ def run_study(store: StoreFolder, study: Study, runtime: Runtime, bar: Bar) -> I
         return
     samples = list(study.samples)
     labels = []
-    for request in study.models:
-        with bar(f"embedding {request.label or request.name}") as progress:
-            embedded = embed(store, request, samples=samples, runtime=runtime, progress=progress)
+    for embedded in embed_each(
+        store,
+        study.models,
+        lambda name: bar(f"embedding {name}"),
+        samples=samples,
+        runtime=runtime,
+    ):
         labels.append(embedded.label)
         yield embedded
     if labels:

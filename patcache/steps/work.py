@@ -22,8 +22,10 @@ def find_needed(store: StoreFolder, spec: Spec, scopes: Sequence[Scope]) -> AnyN
     return needed_pairs(store, spec, scopes) if spec.is_pairs else needed_texts(store, spec, scopes)
 
 
-def work_of(store: StoreFolder, model: AnyModel, needed: AnyNeeded) -> Work[Any]:
-    """Encoding what is needed by the model."""
+def work_of(
+    store: StoreFolder, model: AnyModel, needed: AnyNeeded, siblings: Sequence[AnyModel] = ()
+) -> Work[Any]:
+    """Encoding what is needed by the model, and in the same passes by its siblings."""
     if isinstance(needed, NeededPairs):
         return PairWork(store, cast("PairScorer", model), needed)
-    return TextWork(store, cast("Embedder", model), needed)
+    return TextWork(store, cast("Embedder", model), needed, cast("Sequence[Embedder]", siblings))

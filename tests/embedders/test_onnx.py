@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -75,9 +76,9 @@ def test_texts_of_one_length_go_together_and_no_bit_changes(
     calls: list[int] = []
     network = embedder._network.pooled  # type: ignore[attr-defined]
 
-    def counted(ids: list[list[int]], types: list[list[int]]) -> np.ndarray:
+    def counted(ids: list[list[int]], *others: Any) -> np.ndarray:
         calls.append(len(ids))
-        found: np.ndarray = network(ids, types)
+        found: np.ndarray = network(ids, *others)
         return found
 
     embedder._network.pooled = counted  # type: ignore[attr-defined]

@@ -341,9 +341,9 @@ def test_threads_of_torch_come_back_after_a_batch_a_thread(tmp_path: Path) -> No
     assert isinstance(three, TransformerEmbedder)
     compute = three._try
 
-    def watched(batch: Any) -> Any:
+    def watched(*batch: Any) -> Any:
         inside.append(torch.get_num_threads())
-        return compute(batch)
+        return compute(*batch)
 
     three._try = watched  # type: ignore[method-assign]
     found = three.encode(SENTENCES * 5, "query").vectors

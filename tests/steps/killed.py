@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from patcache.records import ModelRequest
-from patcache.steps import embedding, encoding, needed
+from patcache.steps import embedding, encoding, needed, recording
 from patcache.store import StoreFolder
 from patcache.vectors import disk, journal, npyfile, rows
 from tests.steps.study_by_hand import LetterEmbedder
@@ -117,5 +117,5 @@ INJECT: dict[str, Callable[[Death], None]] = {
     "after the keys": _after_file(lambda name: name == "keys.npy"),
     "inside a line": lambda death: _half_written(journal, death),
     "after a line": _after(rows, "append_block"),
-    "inside a transaction": _after(embedding, "add_encodings"),
+    "inside a transaction": _after(recording, "add_encodings"),
 }

@@ -1,0 +1,112 @@
+"""Missing texts through models: block by block, by each alone or by several in one pass."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from patcache.records import Progress
+from patcache.steps.encoding import Done, Step, Work, block_size
+from patcache.steps.interrupts import Interrupts
+from patcache.steps.loading import Loaded
+from patcache.steps.pipeline import in_order, read_ahead
+from patcache.steps.work import AnyNeeded, work_of
+from patcache.vectors.rows import AnyRows
+
+if TYPE_CHECKING:
+    from patcache.records import IntArray
+    from patcache.store import StoreFolder
+
+
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """Texts that some models (by number) encode together. Shapes: positions (n,), in order."""
+
+    members: tuple[int, ...]
+    positions: IntArray
+
+
+def passes_of(missing: Sequence[IntArray], size: int) -> list[Pass]:
+    """Who encodes what with whom, so that each model's blocks are those it would make alone.
+
+    What all lack at the end of their lists goes through all at once, after whole blocks that only
+    some lack: those that a killed run had not yet written. Otherwise each model goes alone.
+    missing: positions of each model; size: of a block.
+    """
+    wanting = [i for i, positions in enumerate(missing) if len(positions)]
+    if not wanting:
+        return []
+    common = min((missing[i] for i in wanting), key=len)
+    heads = {i: missing[i][: len(missing[i]) - len(common)] for i in wanting}
+    is_shared = all(
+        len(head) % size == 0 and np.array_equal(missing[i][len(head) :], common)
+        for i, head in heads.items()
+    )
+    if not is_shared:
+        return [Pass((i,), missing[i]) for i in wanting]
+    alone = [Pass((i,), head) for i, head in heads.items() if len(head)]
+    return [*alone, Pass(tuple(wanting), common)]
+
+
+def encode_passes(
+    store: StoreFolder,
+    loaded: Sequence[Loaded],
+    rows: Sequence[AnyRows],
+    needed: AnyNeeded,
+    progress: Progress,
+) -> None:
+    """Encodes what is missing, by each model alone or by all of them in the same passes."""
+    first = loaded[0].embedder
+    size = block_size(first.spec.embedder, first.device)
+    passes = passes_of([each.missing(needed.keys) for each in rows], size)
+    total = sum(len(each.positions) for each in passes)
+    n_done = 0
+
+    def count(n_texts: int) -> None:
+        nonlocal n_done
+        n_done += n_texts
+        progress(n_done, total)
+
+    for each in passes:
+        embedder, *siblings = (loaded[i].embedder for i in each.members)
+        work = work_of(store, embedder, needed, siblings)
+        _encode_blocks(work, [rows[i] for i in each.members], each.positions, count)
+
+
+def _encode_blocks(
+    work: Work[Step],
+    rows: Sequence[AnyRows],
+    missing: IntArray,
+    count: Callable[[int], None],
+) -> None:
+    """Encodes what is missing, while the next block is read and the last one written.
+
+    rows: of each embedder of the work; each gets a block before any gets the next.
+    count: is told how many texts a block had, once it is on disk.
+    Errors: KeyboardInterrupt, once what was begun is on disk.
+    """
+    with Interrupts() as interrupts:
+
+        def encode(block: Step) -> list[Done] | None:
+            return None if interrupts.is_asked else work.encode(block)
+
+        def write(done: list[Done] | None) -> int | None:
+            if done is None:
+                return None
+            for mine, own in zip(rows, done, strict=True):
+                mine.append(work.keys[own.positions], own.vectors, own.run)
+            return len(done[0].positions)
+
+        prepared = in_order(work.prepare, read_ahead(work.blocks(missing)))
+        # none ahead: a kill loses the block that is computed and the one that is written
+        encoded = in_order(
+            encode, prepared, threads=work.n_parallel, n_ahead=0, is_waited_for=False
+        )
+        for n_texts in in_order(write, encoded):
+            if n_texts is None:
+                break
+            count(n_texts)
+        interrupts.stop_if_asked()
