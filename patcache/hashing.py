@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -66,3 +67,17 @@ def file_digest(path: Path) -> str:
     """sha256 of a file's bytes, as 64 hex digits."""
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def unchanged_digest(path: Path) -> str:
+    """file_digest of a large file that is asked for again and again: a model's weights.
+
+    Computed once a process for one size and time of change, by which requests are known too.
+    """
+    stat = path.stat()
+    return _digest_at(path, stat.st_size, stat.st_mtime_ns)
+
+
+@lru_cache(maxsize=1024)
+def _digest_at(path: Path, _size: int, _mtime_ns: int) -> str:
+    return file_digest(path)

@@ -14,7 +14,7 @@ from typing import Any
 
 from patcache.embedders.finish import Dense, read_dense
 from patcache.errors import ModelRefused
-from patcache.hashing import canonical_json, file_digest, settings_digest
+from patcache.hashing import canonical_json, file_digest, settings_digest, unchanged_digest
 
 UNLIMITED = 1_000_000  # tokenizers without a limit say 1e30
 # Families that count positions from padding_idx + 1, so that fewer are left for tokens.
@@ -117,7 +117,7 @@ def weight_files(folder: Path, label: str) -> list[Path]:
 
 def weights_digest(files: list[Path]) -> str:
     """One digest of the contents of weight files, whatever they are called or where they lie."""
-    digests = [file_digest(path) for path in files]
+    digests = [unchanged_digest(path) for path in files]
     return (
         digests[0] if len(digests) == 1 else hashlib.sha256("".join(digests).encode()).hexdigest()
     )

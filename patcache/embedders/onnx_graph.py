@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from patcache.errors import ModelRefused
-from patcache.hashing import file_digest
+from patcache.hashing import unchanged_digest
 
 # Numbers of fields in ONNX's protocol buffers, and its numbers of element types.
 _MODEL_GRAPH, _GRAPH_TENSOR = 7, 5
@@ -54,7 +54,7 @@ def read_graph(path: Path) -> Graph:
     missing = [file.name for file in files if not file.is_file()]
     if missing:
         raise ModelRefused(f"{path} is incomplete", f"its weights {missing[0]} are not beside it")
-    digests = "".join(file_digest(file) for file in files)
+    digests = "".join(unchanged_digest(file) for file in files)
     whole = digests if len(files) == 1 else hashlib.sha256(digests.encode()).hexdigest()
     notable = [name for name in _NARROWEST_FIRST if sizes[name] > _NOTABLE_SHARE * sizes.total()]
     return Graph(notable[0], whole)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import signal
 from collections.abc import Iterator, Sequence
@@ -12,7 +13,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
+from patcache.cli import cli
 from patcache.embedders.base import Context, load
 from patcache.embedders.flat import variants
 from patcache.embedders.presets import resolve
@@ -398,6 +401,20 @@ def test_reports_come_in_the_order_asked_for_under_one_bar_a_network(
     }
     subjects = {job.subject for job in read_jobs(store)}
     assert subjects == set(last_drawn)
+
+
+def test_the_command_says_of_each_what_it_would_say_alone(bert: Path, tmp_path: Path) -> None:
+    store = filled(tmp_path / "store")
+    sweep = ["embed", str(bert), "--label", "tiny", "--pooling", "mean,cls", "--dims", "8,4"]
+    options = ["--all", "--device", "cpu", "--threads", "1", "--store", str(store.path)]
+    said = CliRunner().invoke(cli, [*sweep, *options]).stderr.splitlines()
+    shown = [re.sub(r" · [\d,]+/s on cpu", "", line) for line in said]
+    assert shown == [
+        f"  tiny@mean@8d  {N_TEXTS} texts encoded",
+        f"  tiny@mean@4d  up to date · {N_TEXTS} vectors",
+        f"  tiny@cls@8d   {N_TEXTS} texts encoded",
+        f"  tiny@cls@4d   up to date · {N_TEXTS} vectors",
+    ]
 
 
 def test_what_is_refused_later_keeps_nothing_from_being_embedded_first(
