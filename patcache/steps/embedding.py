@@ -11,14 +11,14 @@ import numpy as np
 
 from patcache.embedders.base import AnyModel
 from patcache.records import Bar, ModelRequest, Progress, Runtime, Spec
-from patcache.steps.encoding import TextWork
 from patcache.steps.loading import Loaded, Model, find_model, keep_fit, load_model, load_sibling
-from patcache.steps.needed import Scope, find_scopes
-from patcache.steps.passes import encode_passes
+from patcache.steps.needed import Scope, Scopes, find_scopes, parts_of
+from patcache.steps.pairs import refuse_corpus
+from patcache.steps.passes import check_run, encode_parts
 from patcache.steps.recording import begun, done_spec, finish, record, remember
 from patcache.steps.rows import spec_rows
 from patcache.steps.sharing import find_sharers
-from patcache.steps.work import AnyNeeded, find_needed, work_of
+from patcache.steps.work import Counted, find_needed
 from patcache.store.jobs import running_job
 from patcache.store.specs import refuse_taken_label
 from patcache.store.texts import patent_ids, sample_patents
@@ -127,28 +127,32 @@ def embed_each(
 class _Asked:
     """A model, and what it is to encode as far as that is known without loading it.
 
-    report: where nothing is missing.
+    parts: of the scopes, from the first that lacks something. report: where nothing is missing.
     """
 
     model: Model
-    scopes: tuple[Scope, ...]
-    needed: AnyNeeded | None = None
+    scopes: Scopes
+    parts: tuple[Scopes, ...]
     report: EmbedReport | None = None
 
 
 def _look(store: StoreFolder, model: Model, scopes: Sequence[Scope]) -> _Asked:
     """What a model lacks; where that is nothing, the store notes so."""
     if model.spec is None:
-        return _Asked(model, tuple(scopes))
+        return _Asked(model, tuple(scopes), tuple(parts_of(scopes)))
     rows = spec_rows(store, model.spec)
     scopes = begun(store, model, rows, scopes)
     if (known := done_spec(store, model, rows, scopes)) is not None:
-        return _Asked(model, tuple(scopes), report=_report(rows, model.label, known))
-    needed = find_needed(store, model.spec, scopes)
-    if rows.n_rows == 0 or len(rows.missing(needed.keys)) > 0:
-        return _Asked(model, tuple(scopes), needed)
-    report = _report(rows, model.label, finish(store, model, model.spec, rows, scopes), needed)
-    return _Asked(model, tuple(scopes), needed, report)
+        return _Asked(model, tuple(scopes), (), _report(rows, model.label, known))
+    parts = tuple(parts_of(scopes))
+    counted = Counted()
+    for number, part in enumerate(parts):
+        needed = find_needed(store, model.spec, part)
+        if rows.n_rows == 0 or len(rows.missing(needed.keys)) > 0:
+            return _Asked(model, tuple(scopes), parts[number:])
+        counted = counted.plus(needed)
+    stored = finish(store, model, model.spec, rows, scopes)
+    return _Asked(model, tuple(scopes), (), _report(rows, model.label, stored, counted))
 
 
 def _embed_models(
@@ -163,7 +167,7 @@ def _embed_models(
     """One report a model. Several are one network: those that lack the same tuples go together."""
     asked = [_look(store, model, scopes) for model in models]
     reports = {i: each.report for i, each in enumerate(asked) if each.report is not None}
-    alike: dict[tuple[Scope, ...], list[int]] = {}
+    alike: dict[Scopes, list[int]] = {}
     for i, each in enumerate(asked):
         if i not in reports:
             alike.setdefault(each.scopes, []).append(i)
@@ -185,8 +189,8 @@ def _load_and_encode(
     refit: bool,
 ) -> list[EmbedReport]:
     models = [each.model for each in asked]
-    scopes: Sequence[Scope] = asked[0].scopes
-    needed = asked[0].needed
+    scopes = asked[0].scopes
+    parts = max((each.parts for each in asked), key=len)
     fit_patents = _fit_patents(store, models[0], scopes)
     first = load_model(store, models[0], runtime, fit_patents, refit=refit)
     try:
@@ -195,10 +199,11 @@ def _load_and_encode(
             model.spec is not None and model.spec.spec_id == each.spec.spec_id
             for model, each in zip(models, loaded, strict=True)
         ]
-        if needed is None or not all(as_known):
-            scopes = [replace(scope, first=0) for scope in scopes]
-            needed = find_needed(store, first.spec, scopes)
-        return _encode_missing(store, models, loaded, needed, scopes, progress)
+        if not all(as_known):
+            scopes = tuple(replace(scope, first=0) for scope in scopes)
+            parts = tuple(parts_of(scopes))
+        refuse_corpus(first.spec, scopes)
+        return _encode_missing(store, models, loaded, parts, scopes, progress)
     finally:
         first.close()
 
@@ -207,8 +212,8 @@ def _encode_missing(
     store: StoreFolder,
     models: Sequence[Model],
     loaded: Sequence[Loaded],
-    needed: AnyNeeded,
-    scopes: Sequence[Scope],
+    parts: Sequence[Scopes],
+    scopes: Scopes,
     progress: Progress,
 ) -> list[EmbedReport]:
     """Models that turn out to be one spec, or are cut from one, share its rows."""
@@ -220,9 +225,7 @@ def _encode_missing(
     for each in loaded:
         distinct.setdefault(each.spec.spec_id, each)
     rows = {spec_id: spec_rows(store, each.spec) for spec_id, each in distinct.items()}
-    work = work_of(store, loaded[0].embedder, needed)
-    if isinstance(work, TextWork):
-        work.check(rows[loaded[0].spec.spec_id].missing(work.keys))
+    check_run(store, loaded[0], rows[loaded[0].spec.spec_id], parts)
     with ExitStack() as locks:
         for spec_id in sorted(rows):  # in one order, so that no two processes wait for each other
             locks.enter_context(rows[spec_id].writing(store.busy_wait_s))
@@ -232,7 +235,9 @@ def _encode_missing(
                 remember(cursor, model, each.spec)
         n_before = {spec_id: len(each.blocks) for spec_id, each in rows.items()}
         try:
-            encode_passes(store, list(distinct.values()), list(rows.values()), needed, progress)
+            counted = encode_parts(
+                store, list(distinct.values()), list(rows.values()), parts, progress
+            )
         finally:
             for each_rows in rows.values():
                 record(store, each_rows)
@@ -242,7 +247,7 @@ def _encode_missing(
             stored = finish(store, model, each.spec, mine, scopes)
             new = mine.blocks[n_before.pop(each.spec.spec_id, len(mine.blocks)) :]
             label = model.asked(each.spec).label
-            reports.append(_report(mine, label, stored, needed, new))
+            reports.append(_report(mine, label, stored, counted, new))
     return reports
 
 
@@ -262,7 +267,7 @@ def _report(
     rows: AnyRows,
     asked_label: str,
     stored: Spec,
-    needed: AnyNeeded | None = None,
+    counted: Counted | None = None,
     blocks: Sequence[JournalBlock] = (),
 ) -> EmbedReport:
     return EmbedReport(
@@ -271,8 +276,8 @@ def _report(
         spec_id=stored.spec_id,
         dim=stored.dim,
         n_stored=rows.n_rows,
-        n_texts=None if needed is None else len(needed.keys),
-        n_without_text=0 if needed is None else needed.n_without_text,
+        n_texts=None if counted is None else counted.n_texts,
+        n_without_text=0 if counted is None else len(counted.without_text),
         n_encoded=sum(block.stop - block.start for block in blocks),
         n_truncated=sum(block.run.n_truncated for block in blocks),
         elapsed_s=sum(block.run.elapsed_s for block in blocks),

@@ -111,16 +111,6 @@ class TextWork:
                 parts.append(Part(role, members, [prompt + texts[i] for i in members]))
             yield Block(positions, tuple(parts))
 
-    def check(self, missing: IntArray) -> None:
-        """Shows an embedder that asks for it (Checking) every text of the run before the first.
-
-        Errors: ModelRefused, as the embedder finds.
-        """
-        look = getattr(self._embedder, "check_run", None)
-        if look is not None and len(missing):
-            parts = (part for block in self.blocks(missing) for part in block.parts)
-            look(text for part in parts for text in part.prepared)
-
     def prepare(self, block: Block) -> Block:
         """The block with token ids instead of texts, where the embedder can do that apart."""
         if self._prepare is None:

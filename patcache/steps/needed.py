@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -24,35 +24,54 @@ if TYPE_CHECKING:
 
 WINDOW_TEXTS = 16_384  # texts read from the store at once
 WINDOW_KEYS = 262_144  # keys computed by the store at once
+PART_PATENTS = 262_144  # looked at together, so that memory does not grow with the corpus
+TUPLE_PATENTS = 8  # of a tuple, in this reckoning
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
     """Whose texts are wanted: a sample's, or (None) the whole corpus'.
 
-    n_tuples: how many there are (patents, for the corpus); first: how many of them have vectors.
+    n_tuples: how many there are (patents, for the corpus). first, stop (None: the end): of which
+    of them; those before `first` have vectors. patents: every one of the corpus, in order.
     """
 
     sample: SampleSize | None
     n_tuples: int
     first: int = 0
+    stop: int | None = None
+    patents: NDArray[np.int32] | None = field(default=None, compare=False, repr=False)
 
     @property
     def sample_id(self) -> int | None:
         return None if self.sample is None else self.sample.sample_id
+
+    @property
+    def patents_each(self) -> int:
+        """About how many patents one of its tuples names."""
+        return 1 if self.sample is None else TUPLE_PATENTS
+
+    @property
+    def n_patents(self) -> int:
+        """About how many patents it names, those of several tuples more than once."""
+        stop = self.n_tuples if self.stop is None else self.stop
+        return (stop - self.first) * self.patents_each
+
+
+Scopes: TypeAlias = tuple[Scope, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Needed:
     """Distinct texts by patent and role, in the order they are encoded in.
 
-    Shapes: patents (n,) int32, is_query (n,), keys (n, 16). n_without_text: left out.
+    Shapes: patents (n,) int32, is_query (n,), keys (n, 16). without_text: patents left out.
     """
 
     patents: NDArray[np.int32]
     is_query: BoolArray
     keys: KeyArray
-    n_without_text: int
+    without_text: NDArray[np.int32]
 
 
 def find_scopes(
@@ -65,7 +84,8 @@ def find_scopes(
     with store.read() as cursor:
         found = [Scope(size, size.n_tuples) for size in sample_sizes(cursor, samples)]
         if all_texts:
-            found.append(Scope(None, len(patent_ids(cursor))))
+            patents = patent_ids(cursor)
+            found.append(Scope(None, len(patents), patents=patents))
     if not found:
         raise NotThere(
             "there is no sample whose texts to embed",
@@ -73,6 +93,24 @@ def find_scopes(
             "draw one with `patcache sample main`, or embed every text: --all",
         )
     return found
+
+
+def parts_of(scopes: Sequence[Scope]) -> list[Scopes]:
+    """The scopes in parts that name PART_PATENTS patents at most; what has vectors is left out."""
+    parts: list[Scopes] = []
+    part: list[Scope] = []
+    room = PART_PATENTS
+    for scope in scopes:
+        at = scope.first
+        while at < scope.n_tuples:
+            if room < scope.patents_each:
+                parts.append(tuple(part))
+                part, room = [], PART_PATENTS
+            stop = min(scope.n_tuples, at + room // scope.patents_each)
+            part.append(replace(scope, first=at, stop=stop))
+            room -= part[-1].n_patents
+            at = stop
+    return [*parts, tuple(part)] if part else parts
 
 
 def needed_texts(store: StoreFolder, spec: Spec, scopes: Sequence[Scope]) -> Needed:
@@ -87,10 +125,10 @@ def needed_texts(store: StoreFolder, spec: Spec, scopes: Sequence[Scope]) -> Nee
     first = np.sort(np.unique(coded, return_index=True)[1])
     patents, is_query = patents[first], is_query[first]
     keys, has_text = keys_of(store, spec, patents, is_query)
-    n_without_text = len(np.unique(patents[~has_text]))
+    without_text = np.unique(patents[~has_text])
     some = np.flatnonzero(has_text)
     some = some[first_of_each(keys[some])]  # patents may share a text
-    return Needed(patents[some], is_query[some], keys[some], n_without_text)
+    return Needed(patents[some], is_query[some], keys[some], without_text)
 
 
 def keys_of(
@@ -136,6 +174,8 @@ def _patents_of(
     """Patents of a scope in order, and which of them are targets. Errors: NotThere."""
     if scope.sample is not None:
         refuse_removed(cursor, scope.sample)
-        return sample_patents(cursor, scope.sample.sample_id, scope.first)
-    ids = patent_ids(cursor, scope.first)
+        stop = scope.n_tuples if scope.stop is None else scope.stop
+        return sample_patents(cursor, scope.sample.sample_id, scope.first, stop)
+    ids = patent_ids(cursor) if scope.patents is None else scope.patents
+    ids = ids[scope.first : scope.stop]
     return ids, np.zeros(len(ids), dtype=np.bool_)

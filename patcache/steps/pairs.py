@@ -73,23 +73,23 @@ class PairKeys:
         return pair_keys(self.as_target.keys[asked], self.as_candidate.keys[answering]), has_text
 
     @property
-    def n_without_text(self) -> int:
+    def without_text(self) -> NDArray[np.int32]:
         """Patents that have no text."""
         roles = (self.as_target, self.as_candidate)
-        return len(np.unique(np.concatenate([role.patents[~role.has_text] for role in roles])))
+        return np.unique(np.concatenate([role.patents[~role.has_text] for role in roles]))
 
 
 @dataclass(frozen=True, slots=True)
 class NeededPairs:
     """Distinct pairs of texts in the order they are scored in.
 
-    Shapes: targets and candidates (n,) patents, keys (n, 16). n_without_text: patents left out.
+    Shapes: targets and candidates (n,) patents, keys (n, 16). without_text: patents left out.
     """
 
     targets: NDArray[np.int32]
     candidates: NDArray[np.int32]
     keys: KeyArray
-    n_without_text: int
+    without_text: NDArray[np.int32]
 
 
 def needed_pairs(store: StoreFolder, spec: Spec, scopes: Sequence[Scope]) -> NeededPairs:
@@ -97,12 +97,7 @@ def needed_pairs(store: StoreFolder, spec: Spec, scopes: Sequence[Scope]) -> Nee
 
     Errors: ModelRefused where every text of the corpus is asked for.
     """
-    if any(scope.sample_id is None for scope in scopes):
-        raise ModelRefused(
-            f"{spec.label} cannot encode every text of the corpus",
-            "it has no vectors: it scores pairs, a target of a sample and its candidates",
-            f"name samples instead of --all: patcache embed {spec.label} --sample NAME",
-        )
+    refuse_corpus(spec, scopes)
     parts = [_pairs_of(store, scope) for scope in scopes]
     targets = np.concatenate([pairs[0] for pairs in parts])
     candidates = np.concatenate([pairs[1] for pairs in parts])
@@ -113,7 +108,17 @@ def needed_pairs(store: StoreFolder, spec: Spec, scopes: Sequence[Scope]) -> Nee
     keys, has_text = found.of(targets, candidates)
     some = np.flatnonzero(has_text)
     some = some[first_of_each(keys[some])]  # patents may share a text
-    return NeededPairs(targets[some], candidates[some], keys[some], found.n_without_text)
+    return NeededPairs(targets[some], candidates[some], keys[some], found.without_text)
+
+
+def refuse_corpus(spec: Spec, scopes: Sequence[Scope]) -> None:
+    """Errors: ModelRefused where a scorer of pairs is to encode every text of the corpus."""
+    if spec.is_pairs and any(scope.sample is None for scope in scopes):
+        raise ModelRefused(
+            f"{spec.label} cannot encode every text of the corpus",
+            "it has no vectors: it scores pairs, a target of a sample and its candidates",
+            f"name samples instead of --all: patcache embed {spec.label} --sample NAME",
+        )
 
 
 def pair_keys_of(
@@ -272,7 +277,8 @@ def _pairs_of(store: StoreFolder, scope: Scope) -> tuple[NDArray[np.int32], NDAr
         return none, none
     with store.read() as cursor:
         refuse_removed(cursor, scope.sample)
-        patents, is_target = sample_patents(cursor, scope.sample.sample_id, scope.first)
+        stop = scope.n_tuples if scope.stop is None else scope.stop
+        patents, is_target = sample_patents(cursor, scope.sample.sample_id, scope.first, stop)
     target_of = patents[is_target][np.cumsum(is_target) - 1] if len(patents) else none
     return target_of[~is_target], patents[~is_target]
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import itertools
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -12,8 +13,9 @@ from patcache.records import Progress
 from patcache.steps.encoding import Done, Step, Work, block_size
 from patcache.steps.interrupts import Interrupts
 from patcache.steps.loading import Loaded
+from patcache.steps.needed import Scopes
 from patcache.steps.pipeline import in_order, read_ahead
-from patcache.steps.work import AnyNeeded, work_of
+from patcache.steps.work import AnyNeeded, Counted, find_needed, work_of
 from patcache.vectors.rows import AnyRows
 
 if TYPE_CHECKING:
@@ -51,14 +53,67 @@ def passes_of(missing: Sequence[IntArray], size: int) -> list[Pass]:
     return [*alone, Pass(tuple(wanting), common)]
 
 
+def check_run(store: StoreFolder, first: Loaded, rows: AnyRows, parts: Sequence[Scopes]) -> None:
+    """Shows an embedder that asks for it (Checking) every text it lacks, before the first.
+
+    Errors: ModelRefused, as the embedder finds.
+    """
+    look = getattr(first.embedder, "check_run", None)
+    if look is None:
+        return
+    texts = _texts(store, first, rows, parts)
+    one = next(texts, None)
+    if one is not None:
+        look(itertools.chain([one], texts))
+
+
+def _texts(
+    store: StoreFolder, first: Loaded, rows: AnyRows, parts: Sequence[Scopes]
+) -> Iterator[str]:
+    """Every text without a row, prompt included."""
+    for part in parts:
+        work = work_of(store, first.embedder, find_needed(store, first.spec, part))
+        for block in work.blocks(rows.missing(work.keys)):
+            for each in block.parts:
+                yield from each.prepared
+
+
+def encode_parts(
+    store: StoreFolder,
+    loaded: Sequence[Loaded],
+    rows: Sequence[AnyRows],
+    parts: Sequence[Scopes],
+    progress: Progress,
+) -> Counted:
+    """Encodes what is missing of part after part, each looked up when its turn comes.
+
+    progress: the total is an estimate until the last part was looked up.
+    """
+    counted = Counted()
+    n_done = 0
+    sizes = [sum(scope.n_patents for scope in part) for part in parts]
+    for number, part in enumerate(parts):
+        needed = find_needed(store, loaded[0].spec, part)
+        counted = counted.plus(needed)
+        later = sum(sizes[number + 1 :]) / sizes[number]  # in sizes of this part
+
+        def advance(done: int, total: int, before: int = n_done, later: float = later) -> None:
+            progress(before + done, before + round(total * (1 + later)))
+
+        n_done += encode_passes(store, loaded, rows, needed, advance)
+    if len(parts) > 1:
+        progress(n_done, n_done)  # the last part may have lacked nothing
+    return counted
+
+
 def encode_passes(
     store: StoreFolder,
     loaded: Sequence[Loaded],
     rows: Sequence[AnyRows],
     needed: AnyNeeded,
     progress: Progress,
-) -> None:
-    """Encodes what is missing, by each model alone or by all of them in the same passes."""
+) -> int:
+    """Encodes what is missing, by each model alone or by all in the same passes; the number."""
     first = loaded[0].embedder
     size = block_size(first.spec.embedder, first.device)
     passes = passes_of([each.missing(needed.keys) for each in rows], size)
@@ -74,6 +129,7 @@ def encode_passes(
         embedder, *siblings = (loaded[i].embedder for i in each.members)
         work = work_of(store, embedder, needed, siblings)
         _encode_blocks(work, [rows[i] for i in each.members], each.positions, count)
+    return total
 
 
 def _encode_blocks(

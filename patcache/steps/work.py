@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
+
+import numpy as np
 
 from patcache.embedders.base import AnyModel, Embedder, PairScorer
 from patcache.records import Spec
@@ -12,9 +15,24 @@ from patcache.steps.needed import Needed, Scope, needed_texts
 from patcache.steps.pairs import NeededPairs, PairWork, needed_pairs
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from patcache.store import StoreFolder
 
 AnyNeeded: TypeAlias = Needed | NeededPairs
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """What was needed of several parts. Shapes: without_text (n,), different patents."""
+
+    n_texts: int = 0
+    without_text: NDArray[np.int32] = field(default_factory=lambda: np.empty(0, dtype=np.int32))
+
+    def plus(self, needed: AnyNeeded) -> Counted:
+        """With one more part; a text of two parts counts twice."""
+        without_text = np.union1d(self.without_text, needed.without_text)
+        return Counted(self.n_texts + len(needed.keys), without_text)
 
 
 def find_needed(store: StoreFolder, spec: Spec, scopes: Sequence[Scope]) -> AnyNeeded:

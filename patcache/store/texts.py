@@ -50,27 +50,29 @@ COPY (
     FROM first f JOIN data.patents p ON p.patent_id = f.patent_id
     ORDER BY f.digest
 ) TO '{path}' (FORMAT parquet)"""
-PATENT_IDS = "SELECT patent_id FROM data.patents ORDER BY patent_id OFFSET ?"
+PATENT_IDS = "SELECT patent_id FROM data.patents ORDER BY patent_id"
 SAMPLE_PATENTS = """
 SELECT list_prepend(target, candidates) AS patent_ids, len(candidates) AS n_candidates
-FROM data.tuples WHERE sample_id = ? AND tuple_id >= ? ORDER BY tuple_id"""
+FROM data.tuples WHERE sample_id = ? AND tuple_id >= ? AND tuple_id < ? ORDER BY tuple_id"""
+NO_STOP = 2**31 - 1
 READ_ROWS = 8192
 
 
-def patent_ids(cursor: duckdb.DuckDBPyConnection, first: int = 0) -> NDArray[np.int32]:
-    """The patents of the corpus in the order of import, without the `first` ones."""
-    found: NDArray[np.int32] = cursor.execute(PATENT_IDS, [first]).fetchnumpy()["patent_id"]
+def patent_ids(cursor: duckdb.DuckDBPyConnection) -> NDArray[np.int32]:
+    """Every patent of the corpus, in the order of import."""
+    found: NDArray[np.int32] = cursor.execute(PATENT_IDS).fetchnumpy()["patent_id"]
     return np.asarray(found, dtype=np.int32)
 
 
 def sample_patents(
-    cursor: duckdb.DuckDBPyConnection, sample_id: int, first: int = 0
+    cursor: duckdb.DuckDBPyConnection, sample_id: int, first: int = 0, stop: int = NO_STOP
 ) -> tuple[NDArray[np.int32], BoolArray]:
     """The patents of a sample's tuples in order, target then candidates, and which are targets.
 
-    Those of the `first` tuples are left out.
+    first, stop: of which tuples, by their number in the sample.
     """
-    table = cursor.sql(SAMPLE_PATENTS, params=[sample_id, first]).to_arrow_table().combine_chunks()
+    found = cursor.sql(SAMPLE_PATENTS, params=[sample_id, first, stop]).to_arrow_table()
+    table = found.combine_chunks()
     patents = table["patent_ids"].combine_chunks()
     ids = np.asarray(patents.flatten(), dtype=np.int32)
     widths = table["n_candidates"].to_numpy() + 1

@@ -46,7 +46,8 @@ class Rows(ABC, Generic[Vectors]):
         self.spec = spec
         self.files = files_of(folder, spec)
         self.blocks: list[Block] = []
-        self._index: KeyIndex | None = None
+        self._indexes: list[tuple[int, KeyIndex]] = []
+        self._n_indexed = 0
         self._is_writing = False
         check_spec(folder, spec)
         self._reload()
@@ -75,10 +76,18 @@ class Rows(ABC, Generic[Vectors]):
         rows = rows_in_order(self.keys, keys)  # texts are mostly asked for as they were encoded
         others = np.flatnonzero(rows < 0)
         if len(others) and self.n_rows:
-            if self._index is None:
-                self._index = KeyIndex(self.keys)
-            rows[others] = self._index.rows_of(keys[others])
+            for start, index in self._indexes_of_all():
+                found = index.rows_of(keys[others])
+                rows[others] = np.where(found < 0, rows[others], found + start)
         return rows
+
+    def _indexes_of_all(self) -> list[tuple[int, KeyIndex]]:
+        """Indexes that cover every row, each with its first row; appended rows get one more."""
+        n_indexed = self._n_indexed
+        if n_indexed < self.n_rows:
+            self._indexes.append((n_indexed, KeyIndex(self.keys[n_indexed:])))
+            self._n_indexed = self.n_rows
+        return self._indexes
 
     @contextmanager
     def writing(self, wait_s: float = 0.0) -> Iterator[Self]:
@@ -184,12 +193,12 @@ class Rows(ABC, Generic[Vectors]):
         self.blocks = read_journal(self.folder)
         for name, file in self.files.items():
             file.check(self._length(name))
+        self._indexes, self._n_indexed = [], 0
         self._map()
 
     def _map(self) -> None:
         self.arrays = {name: file.map(self._length(name)) for name, file in self.files.items()}
         self.keys: KeyArray = self.arrays[KEYS]
-        self._index = None
 
 
 class DenseRows(Rows["FloatArray"]):

@@ -20,6 +20,7 @@ from patcache.steps import embedding, encoding, needed
 from patcache.steps.embedding import EmbedReport, embed
 from patcache.steps.scoring import score
 from patcache.store import StoreFolder
+from patcache.store.scores import SampleSize
 from patcache.vectors.rows import open_rows
 from tests.steps.study_by_hand import (
     LetterEmbedder,
@@ -342,6 +343,7 @@ from patcache.records import ModelRequest
 from patcache.steps import encoding, needed
 from patcache.steps.embedding import embed
 from patcache.store import StoreFolder
+from patcache.store.scores import SampleSize
 
 encoding.BLOCK_TEXTS = 8
 needed.WINDOW_TEXTS = 32
@@ -381,3 +383,34 @@ def test_a_new_process_encodes_only_the_200_new_texts_of_1200(
     after = folder_bytes(store, LetterEmbedder())
     for name, raw in before.items():
         assert after[name][128:].startswith(raw[128:])
+
+
+def test_many_texts_are_looked_up_part_by_part_and_encoded_once(
+    store: StoreFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(needed, "PART_PATENTS", 64)  # eight tuples, or 64 patents
+    random_study(store)
+    in_parts = LetterEmbedder()
+    told: list[tuple[int, int]] = []
+    report = run(
+        store, in_parts, all_texts=True, progress=lambda done, total: told.append((done, total))
+    )
+    texts = [text for text, _ in in_parts.seen]
+    assert len(texts) == len(set(texts)) == report.n_encoded == vectors_of(store, in_parts).n_rows
+    assert told[-1] == (report.n_encoded, report.n_encoded)
+    assert all(done <= total for done, total in told)
+    monkeypatch.undo()
+    again = LetterEmbedder()
+    assert run(store, again, all_texts=True).n_encoded == 0
+    assert again.seen == []
+
+
+def test_parts_name_so_many_patents_and_leave_out_what_has_vectors(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(needed, "PART_PATENTS", 20)
+    size = SampleSize(1, "main", 5, 0)
+    parts = needed.parts_of([needed.Scope(size, 5, first=2), needed.Scope(None, 30, first=1)])
+    spans = [[(scope.sample_id, scope.first, scope.stop) for scope in part] for part in parts]
+    assert spans == [[(1, 2, 4)], [(1, 4, 5), (None, 1, 13)], [(None, 13, 30)]]
+    assert needed.parts_of([needed.Scope(size, 5, first=5)]) == []
