@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from patcache.store import StoreFolder
 
 WINDOW_TEXTS = 16_384  # texts read from the store at once
-WINDOW_KEYS = 262_144  # keys computed by the store at once
+WINDOW_KEYS = 65_536  # keys computed by the store at once
 PART_PATENTS = 262_144  # looked at together, so that memory does not grow with the corpus
 TUPLE_PATENTS = 8  # of a tuple, in this reckoning
 
