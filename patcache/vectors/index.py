@@ -21,7 +21,7 @@ import numpy as np
 
 from patcache.errors import ModelRefused, VectorsBusy
 from patcache.hashing import canonical_json, settings_digest
-from patcache.records import INDEX_KINDS, IndexKind, Progress
+from patcache.records import INDEX_KINDS, IndexKind, Progress, Spec
 from patcache.vectors.disk import explained
 from patcache.vectors.index_kinds import KINDS, SEED
 from patcache.vectors.journal import Block
@@ -175,20 +175,38 @@ def ready_index(
     """The index of these vectors, made or brought up to date where it must be.
 
     extend: also for a few new rows, which a search would otherwise look at one by one.
-    Errors: ModelRefused for sparse vectors or none; VectorsBusy while another process builds it.
+    Errors: ModelRefused for sparse vectors or none; VectorsBusy while another process builds it;
+    WriteFailed. One that is good as it is needs no right to write.
     """
     _refuse_unfit(rows, kind)
-    with _building(folder, rows.spec.spec_id, kind, wait_s):
-        info = None if rebuild else read_info(folder, rows.spec.spec_id, kind)
-        if info is not None and is_of(info, rows) and not _has_outgrown(info, rows):
-            n_new = rows.n_rows - info.n_rows
-            if n_new == 0 or (not extend and n_new <= max(TAIL_ROWS, TAIL_SHARE * info.n_rows)):
-                opened = _opened(folder, info, rows, is_mapped=True)
-                if opened is not None:
-                    return opened
-            elif (old := _opened(folder, info, rows, is_mapped=False)) is not None:
-                return _kept(folder, _extended(old, progress))
-        return _kept(folder, _built(rows, kind, progress))
+    if not rebuild and (good := _good(folder, rows, kind, extend=extend)) is not None:
+        return good
+    with _building(folder, rows.spec, kind, wait_s):
+        if not rebuild and (good := _good(folder, rows, kind, extend=extend)) is not None:
+            return good  # another process has made it meanwhile
+        info = None if rebuild else _usable_info(folder, rows, kind)
+        old = None if info is None else _opened(folder, info, rows, is_mapped=False)
+        made = _built(rows, kind, progress) if old is None else _extended(old, progress)
+        return _kept(folder, made)
+
+
+def _good(folder: Path, rows: AnyRows, kind: IndexKind, *, extend: bool) -> VectorIndex | None:
+    """The stored index where it covers so many of the rows that it is searched as it is."""
+    info = _usable_info(folder, rows, kind)
+    if info is None:
+        return None
+    n_new = rows.n_rows - info.n_rows
+    if n_new > (0 if extend else max(TAIL_ROWS, TAIL_SHARE * info.n_rows)):
+        return None
+    return _opened(folder, info, rows, is_mapped=True)
+
+
+def _usable_info(folder: Path, rows: AnyRows, kind: IndexKind) -> IndexInfo | None:
+    """What the stored index says of itself, where it is of these vectors."""
+    info = read_info(folder, rows.spec.spec_id, kind)
+    if info is None or not is_of(info, rows) or _has_outgrown(info, rows):
+        return None
+    return info
 
 
 def _has_outgrown(info: IndexInfo, rows: AnyRows) -> bool:
@@ -214,20 +232,21 @@ def _refuse_unfit(rows: AnyRows, kind: IndexKind) -> None:
 
 
 @contextmanager
-def _building(folder: Path, spec_id: str, kind: IndexKind, wait_s: float) -> Iterator[None]:
+def _building(folder: Path, spec: Spec, kind: IndexKind, wait_s: float) -> Iterator[None]:
+    """The right to write an index, for one process. Errors: VectorsBusy; WriteFailed."""
     from filelock import FileLock, Timeout
 
+    lock = FileLock(folder / f"{spec.spec_id}.{kind}.lock")
     with explained(folder):
         folder.mkdir(parents=True, exist_ok=True)
-        lock = FileLock(folder / f"{spec_id}.{kind}.lock")
-    try:
-        lock.acquire(timeout=wait_s)
-    except Timeout as error:
-        raise VectorsBusy(
-            f"the {kind} index of {spec_id} is being built",
-            "another process holds it",
-            "wait for it to finish, or leave --index out: an exact search needs none",
-        ) from error
+        try:
+            lock.acquire(timeout=wait_s)
+        except Timeout as error:
+            raise VectorsBusy(
+                f"the {kind} index of {spec.label} is being built",
+                "another process holds it",
+                "wait for it to finish, or leave --index out: an exact search needs none",
+            ) from error
     try:
         yield
     finally:
@@ -292,12 +311,12 @@ def _measured(index: VectorIndex) -> VectorIndex:
     queries = cast("FloatArray", index.rows.gather(own))
     exact = exact_search(index.rows, queries, MEASURED_K, own=own).similarities
     limit = np.fmin.reduce(exact, axis=1, keepdims=True) - SAME
-    n_exact = max(1, int(np.isfinite(exact).sum()))
+    n_exact = int(np.isfinite(exact).sum())
     width, largest = KINDS[index.info.kind].widths(index.info.parameters)
     while True:
         tried = replace(index, info=replace(index.info, width=width, n_queries=n_queries))
         hits = tried.search(queries, MEASURED_K, own=own).similarities
-        recall = float((hits >= limit).sum() / n_exact)
+        recall = float((hits >= limit).sum() / n_exact) if n_exact else 1.0  # one vector alone
         if recall >= TARGET_RECALL or width >= largest:
             return replace(tried, info=replace(tried.info, recall=recall))
         width = min(2 * width, largest)

@@ -10,7 +10,7 @@ import numpy as np
 
 from patcache.records import IndexKind
 from patcache.vectors.rows import AnyRows
-from patcache.vectors.search import unit_rows
+from patcache.vectors.search import defined_blocks, unit_rows
 
 if TYPE_CHECKING:
     from patcache.records import FloatArray
@@ -58,15 +58,16 @@ def _build_hnsw(rows: AnyRows) -> tuple[Any, Parameters]:
 def _build_ivf(rows: AnyRows) -> tuple[Any, Parameters]:
     import faiss
 
-    n_lists = max(1, min(int(4 * np.sqrt(rows.n_rows)), rows.n_rows // IVF_ROWS))
-    n_learnt = min(rows.n_rows, IVF_ROWS * n_lists)
-    learnt = np.random.default_rng(SEED).choice(rows.n_rows, n_learnt, replace=False)
-    unit, is_defined = unit_rows(cast("FloatArray", rows.gather(np.sort(learnt))))
+    directed = np.concatenate([numbers for numbers, _ in defined_blocks(rows)])
+    n_lists = max(1, min(int(4 * np.sqrt(len(directed))), len(directed) // IVF_ROWS))
+    n_learnt = min(len(directed), IVF_ROWS * n_lists)
+    learnt = np.random.default_rng(SEED).choice(directed, n_learnt, replace=False)
+    unit, _ = unit_rows(cast("FloatArray", rows.gather(np.sort(learnt))))
     centres = faiss.IndexFlatIP(rows.spec.dim)
     index = faiss.IndexIVFFlat(centres, rows.spec.dim, n_lists, faiss.METRIC_INNER_PRODUCT)
     index.cp.min_points_per_centroid = 1  # few rows are no fault
     index.cp.max_points_per_centroid = IVF_ROWS
-    index.train(np.ascontiguousarray(unit[is_defined]))
+    index.train(np.ascontiguousarray(unit))
     return index, {"lists": n_lists}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import shutil
 import subprocess
@@ -12,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from patcache.errors import ModelRefused, VectorsBusy
+from patcache.errors import ModelRefused, VectorsBusy, WriteFailed
 from patcache.records import IndexKind
 from patcache.vectors import index as index_module
 from patcache.vectors.index import BUILT_KINDS, index_paths, is_of, read_info, ready_index
@@ -229,6 +230,39 @@ def test_a_handful_of_vectors_can_be_indexed(tmp_path: Path) -> None:
         found = ready_index(tmp_path, rows, kind).search(vectors[:2], 10)
         assert found.rows.tolist() == exact_search(rows, vectors[:2], 10).rows.tolist()
         assert found.rows.shape == (2, 5)
+
+
+@pytest.mark.parametrize("n_directed", [1, 3, 100])
+@pytest.mark.parametrize("kind", BUILT_KINDS)
+def test_few_vectors_with_a_direction_among_many_without_are_found(
+    tmp_path: Path, kind: IndexKind, n_directed: int
+) -> None:
+    vectors = np.zeros((N_ROWS, 32), dtype=np.float32)
+    places = np.random.default_rng(0).choice(N_ROWS, n_directed, replace=False)
+    vectors[places] = random_vectors(n_directed, 32)
+    rows = rows_of(tmp_path / "sparsely", vectors)
+    index = ready_index(tmp_path, rows, kind)
+    assert (index.info.n_indexed, index.info.recall) == (n_directed, 1.0)
+    found = index.search(vectors[places[:1]], 2).rows[0].tolist()
+    assert found[0] == places[0]
+    assert (found[1] == -1) == (n_directed == 1)
+
+
+def test_a_folder_that_cannot_be_written_is_searched_and_said(
+    rows: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ready_index(tmp_path, rows, "hnsw")
+
+    def refuse(*_: Any, **__: Any) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr("filelock.FileLock.acquire", refuse)
+    found = ready_index(tmp_path, rows, "hnsw").search(rows.gather(np.arange(60, 61)), 1)
+    assert found.rows.tolist() == [[60]]
+    for kind, rebuild in (("hnsw", True), ("ivf", False)):
+        with pytest.raises(WriteFailed, match="cannot write") as refused:
+            ready_index(tmp_path, rows, kind, rebuild=rebuild)  # type: ignore[arg-type]
+        assert "permission denied" in str(refused.value)
 
 
 def test_the_width_grows_until_the_recall_is_reached(
