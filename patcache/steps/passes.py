@@ -125,6 +125,7 @@ def encode_passes(
         n_done += n_texts
         progress(n_done, total)
 
+    count(0)
     for each in passes:
         embedder, *siblings = (loaded[i].embedder for i in each.members)
         work = work_of(store, embedder, needed, siblings)
@@ -141,7 +142,7 @@ def _encode_blocks(
     """Encodes what is missing, while the next block is read and the last one written.
 
     rows: of each embedder of the work; each gets a block before any gets the next.
-    count: is told how many texts a block had, once it is on disk.
+    count: is told how many texts a block had once it is on disk, in the thread that wrote it.
     Errors: KeyboardInterrupt, once what was begun is on disk.
     """
     with Interrupts() as interrupts:
@@ -149,20 +150,20 @@ def _encode_blocks(
         def encode(block: Step) -> list[Done] | None:
             return None if interrupts.is_asked else work.encode(block)
 
-        def write(done: list[Done] | None) -> int | None:
+        def write(done: list[Done] | None) -> bool:
             if done is None:
-                return None
+                return False
             for mine, own in zip(rows, done, strict=True):
                 mine.append(work.keys[own.positions], own.vectors, own.run)
-            return len(done[0].positions)
+            count(len(done[0].positions))
+            return True
 
         prepared = in_order(work.prepare, read_ahead(work.blocks(missing)))
         # none ahead: a kill loses the block that is computed and the one that is written
         encoded = in_order(
             encode, prepared, threads=work.n_parallel, n_ahead=0, is_waited_for=False
         )
-        for n_texts in in_order(write, encoded):
-            if n_texts is None:
+        for is_written in in_order(write, encoded):
+            if not is_written:
                 break
-            count(n_texts)
         interrupts.stop_if_asked()
