@@ -16,6 +16,12 @@ class PatcacheError(Exception):
         self.todo = todo
 
 
+def in_one_line(error: BaseException) -> str:
+    """The kind of a library's error and the beginning of what it says."""
+    said = " ".join(str(error).split())
+    return f"{type(error).__name__}: {said[:300]}" if said else type(error).__name__
+
+
 class NotThere(PatcacheError):
     """No such store, sample, model, or an empty slice."""
 

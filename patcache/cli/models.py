@@ -80,8 +80,7 @@ def export_onnx(model: str, out: Path, int8: bool, texts_path: Path | None) -> N
     resolved, folder = export.torch_model(model)
     eight = None
     if int8:
-        lines = texts_path.read_text(encoding="utf-8").splitlines() if texts_path else None
-        texts = GRAPH_TEXTS if lines is None else [line for line in lines if line.strip()]
+        texts = GRAPH_TEXTS if texts_path is None else _lines(texts_path)
         eight = quantize.export_int8(folder, out, texts)
         done = eight.fp32
     else:
@@ -93,6 +92,15 @@ def export_onnx(model: str, out: Path, int8: bool, texts_path: Path | None) -> N
     if eight is not None:
         say(_drift_line(eight))
     say(f"next: {_add_line(resolved, out)}")
+
+
+def _lines(path: Path) -> list[str]:
+    """The lines of a file that hold something."""
+    try:
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
+    except UnicodeDecodeError as error:
+        raise click.BadParameter(f"{path} is not UTF-8: {error}", param_hint="--texts") from error
+    return [line for line in lines if line.strip()]
 
 
 def _drift_line(eight: Int8Export) -> str:

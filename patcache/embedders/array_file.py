@@ -20,7 +20,7 @@ from patcache.embedders.converted import NamedRows
 from patcache.embedders.finish import unit_length
 from patcache.embedders.installed import versions
 from patcache.errors import ModelRefused
-from patcache.hashing import file_digest
+from patcache.hashing import file_digest, unchanged_digest
 from patcache.records import Role, Spec
 
 if TYPE_CHECKING:
@@ -78,7 +78,13 @@ class ArrayEmbedder:
         vectors = np.zeros((len(texts), self.spec.dim), dtype=np.float32)
         places = self._places.of(texts)
         is_there = places >= 0
-        vectors[is_there] = self._values[places[is_there]]
+        try:
+            with np.errstate(over="raise"):
+                vectors[is_there] = self._values[places[is_there]]
+        except FloatingPointError as error:
+            raise ModelRefused(
+                f"{self._path} holds numbers that float32 cannot hold", str(error)
+            ) from error
         return Encoded(unit_length(vectors) if self.spec.identity["normalize"] else vectors)
 
     def check_run(self, texts: Iterable[str]) -> None:
@@ -108,8 +114,8 @@ def load(resolved: Resolved, context: Context) -> ArrayEmbedder:
     settings = resolved.settings
     path = Path(settings["model"])
     ids = Path(settings["ids"]) if settings["ids"] else None
-    digest = file_digest(path)
-    rows = read_rows(path, ids, settings, digest, context.cache_path)
+    rows = read_rows(path, ids, settings, context.cache_path)
+    digest = unchanged_digest(path)
     columns = ("tensor", "id_column", "vector_column")
     identity = {
         "embedder": "vectors",

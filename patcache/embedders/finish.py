@@ -59,7 +59,8 @@ def unit_length(vectors: FloatArray) -> FloatArray:
     """Each row divided by its Euclidean length; zero rows stay zero, NaN rows NaN."""
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     lengths[lengths == 0] = 1
-    divided: FloatArray = vectors / lengths
+    with np.errstate(invalid="ignore"):  # infinite rows become NaN, as they should
+        divided: FloatArray = vectors / lengths
     return divided
 
 

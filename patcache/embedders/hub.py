@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from patcache.errors import ModelRefused
+from patcache.errors import ModelRefused, in_one_line
 
 # Weights as safetensors only, and the small files that say how to use them.
 WANTED = (
@@ -33,7 +33,14 @@ def locate(model: str, revision: str | None, label: str, *, with_code: bool = Fa
     """
     if Path(model).is_dir():
         return Path(model)
-    from huggingface_hub import snapshot_download
+    try:
+        from huggingface_hub import snapshot_download
+    except ImportError as error:
+        raise ModelRefused(
+            f"{label}: {model} is no folder here, and the hub's client is not installed",
+            in_one_line(error),
+            "pip install huggingface_hub, or copy the model's folder here and give its path",
+        ) from error
 
     patterns = [*WANTED, *CODE] if with_code else list(WANTED)
     wanted: dict[str, Any] = {"revision": revision, "allow_patterns": patterns}
@@ -49,6 +56,6 @@ def locate(model: str, revision: str | None, label: str, *, with_code: bool = Fa
     except Exception as error:  # the hub's client raises many kinds, of several libraries
         raise ModelRefused(
             f"{label}: {model} is neither a folder here nor could it be fetched from the hub",
-            f"{type(error).__name__}: {str(error).splitlines()[0][:200]}",
+            in_one_line(error),
             "without a network, copy the model's folder here and give its path as the model",
         ) from error

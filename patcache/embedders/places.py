@@ -131,7 +131,7 @@ def source_of(target: str) -> Path | None:
         return Path(module) if Path(module).is_file() else None
     try:
         spec = find_spec(module) if module else None
-    except ModuleNotFoundError:
+    except (ImportError, ValueError):  # whoever imports it says what is wrong with the name
         return None
     is_file = spec is not None and spec.origin is not None and Path(spec.origin).is_file()
     return Path(spec.origin) if is_file and spec and spec.origin else None

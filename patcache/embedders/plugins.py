@@ -18,7 +18,8 @@ from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
 from patcache.embedders.settings import COMMON, Setting
-from patcache.errors import ModelRefused
+from patcache.errors import ModelRefused, PatcacheError, in_one_line
+from patcache.hashing import canonical_json
 
 if TYPE_CHECKING:
     from patcache.embedders.base import AnyModel, Context, Resolved
@@ -39,8 +40,18 @@ class Plugin:
 
     def load(self, resolved: Resolved, context: Context) -> AnyModel:
         """Its model, whose spec says what every spec must. Errors: ModelRefused."""
-        model: AnyModel = self.loader.load(resolved, context)
-        identity = model.spec.identity
+        try:
+            model: AnyModel = self.loader.load(resolved, context)
+            identity = model.spec.identity
+            canonical_json(identity)
+        except PatcacheError:
+            raise
+        except Exception as error:  # whatever the code of others raises
+            raise ModelRefused(
+                f"the plug-in {self.kind} of {self.origin} cannot load {resolved.label}",
+                in_one_line(error),
+                "ask its makers",
+            ) from error
         missing = [name for name in IN_EVERY_IDENTITY if name not in identity]
         if missing or identity["embedder"] != self.kind or model.spec.is_cut:
             why = f"its identity lacks {', '.join(missing)}" if missing else ""
@@ -77,7 +88,7 @@ def find_plugin(kind: str) -> Plugin:
     except Exception as error:  # whatever the code of others raises
         raise ModelRefused(
             f"the plug-in {kind} of {origins[0]} cannot be loaded",
-            f"{type(error).__name__}: {error}",
+            in_one_line(error),
             f"ask its makers, or remove it: pip uninstall {origins[0].split()[0]}",
         ) from error
     wrong = [name for name, value in settings.items() if not isinstance(value, Setting)]

@@ -11,7 +11,7 @@ from patcache.embedders.base import EMBEDDERS, Resolved
 from patcache.embedders.catalogue import PRESETS, presets
 from patcache.embedders.places import files_of, find_model, graph_in, is_model2vec, source_of
 from patcache.embedders.plugins import find_plugin, is_plugin
-from patcache.embedders.settings import OWN_PROMPTS, POOLINGS, complete
+from patcache.embedders.settings import OWN_PROMPTS, POOLINGS, complete, local_path
 from patcache.errors import ModelRefused
 from patcache.hashing import settings_digest
 from patcache.records import ModelRequest
@@ -22,6 +22,7 @@ PREFIXES = {"python": "target", "api": "model", "vectors": "model"}
 # Suffix of a file -> the kind it is a model of.
 FILE_KINDS = {"onnx": "onnx", "npy": "static", "txt": "static", "vec": "static", "bin": "static"}
 HUB_NAME = re.compile(r"[\w-][\w.-]*/[\w-][\w.-]*")
+LONGEST_SHOWN = 100
 FITTED = ("tfidf", "bm25", "word2vec", "lsa")
 
 __all__ = ["presets", "request_key", "resolve", "source_of"]
@@ -91,16 +92,20 @@ def _start(base: str, name: str, asked: Mapping[str, Any]) -> tuple[str, dict[st
     if is_prefixed(base):
         kind, _, rest = base.partition(":")
         return kind, {PREFIXES.get(kind, "model"): rest}
-    path = Path(base).expanduser()
-    if path.exists():
+    path = local_path(base)
+    if path is not None:
         return _kind_of_path(path), {"model": str(path.resolve())}
     if HUB_NAME.fullmatch(base):
         return "transformer", {"model": base}
     raise ModelRefused(
-        f"unknown model {base!r}",
+        f"unknown model {_short(base)!r}",
         "it is no preset, no folder or file here, and no hub name (owner/name)",
         f"presets: {', '.join(PRESETS)}",
     )
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= LONGEST_SHOWN else f"{name[:LONGEST_SHOWN]}..."
 
 
 def _kind_of_path(path: Path) -> str:
@@ -151,7 +156,6 @@ def _switch(kind: str, engine: str, name: str) -> str:
 def _label(base: str, pooling: str | None) -> str:
     if base.startswith(VECTORS_PREFIX):
         return Path(base.removeprefix(VECTORS_PREFIX)).name
-    path = Path(base).expanduser()
-    is_path = base not in PRESETS and not is_prefixed(base) and path.exists()
-    name = path.resolve().name if is_path else base
+    path = None if base in PRESETS or is_prefixed(base) else local_path(base)
+    name = base if path is None else path.resolve().name
     return f"{name}@{pooling}" if pooling else name

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import traceback
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
@@ -16,7 +17,7 @@ from patcache.embedders.finish import Finish
 from patcache.embedders.installed import versions
 from patcache.embedders.places import source_of
 from patcache.embedders.settings import complete, stated_prompts
-from patcache.errors import ModelRefused
+from patcache.errors import ModelRefused, in_one_line
 from patcache.hashing import file_digest
 from patcache.records import Role, Spec
 
@@ -31,7 +32,7 @@ class PythonEmbedder:
 
     def __init__(self, spec: Spec, encode: Callable[[list[str]], Any], finish: Finish) -> None:
         self.spec = spec
-        self.device = str(getattr(getattr(encode, "__self__", encode), "device", "cpu"))
+        self.device = _device_of(getattr(encode, "__self__", encode))
         self.provenance: Mapping[str, Any] = versions("numpy")
         self._encode = encode
         self._finish = finish
@@ -48,6 +49,14 @@ class PythonEmbedder:
                 f"it must be ({len(texts)}, {dim})",
             )
         return Encoded(self._finish(vectors))
+
+
+def _device_of(model: object) -> str:
+    """What a model says it runs on; "cpu" where it says nothing."""
+    try:
+        return str(getattr(model, "device", "cpu"))
+    except Exception:  # whatever the code of others raises; it is only noted
+        return "unknown"
 
 
 def from_object(model: object, name: str, fingerprint: str, **settings: Any) -> Embedder:
@@ -87,12 +96,17 @@ def load(resolved: Resolved, context: Context) -> Embedder:
             )
         # one file may hold several objects
         fingerprint = f"source:{file_digest(source)}:{target.rpartition(':')[2]}"
-    model = model() if isinstance(model, type) else model
+    model = _made(model, resolved.label) if isinstance(model, type) else model
     return _embedder(model, resolved.label, {**resolved.settings, "fingerprint": fingerprint})
 
 
 def _embedder(model: object, label: str, settings: Mapping[str, Any]) -> Embedder:
-    encode = getattr(model, "encode", model)
+    try:
+        encode = getattr(model, "encode", model)
+    except Exception as error:  # whatever the code of others raises
+        raise ModelRefused(
+            f"{label} cannot encode", in_one_line(error), _place_of(error)
+        ) from error
     if not callable(encode):
         raise ModelRefused(f"{label} cannot encode", f"{type(model).__name__} has no encode method")
     probe = _rows(encode, [PROBE], label)
@@ -113,10 +127,12 @@ def _embedder(model: object, label: str, settings: Mapping[str, Any]) -> Embedde
 def _rows(encode: Callable[[list[str]], Any], texts: list[str], label: str) -> FloatArray:
     """What the object gives for texts, as float32. Errors: ModelRefused if it is not (n, dim)."""
     try:
-        vectors = np.asarray(encode(texts), dtype=np.float32)
-    except (TypeError, ValueError) as error:
+        given = encode(texts)
+        with np.errstate(over="raise"):
+            vectors = np.asarray(given, dtype=np.float32)
+    except Exception as error:  # whatever the code of others raises
         raise ModelRefused(
-            f"{label} cannot encode a list of texts", f"{type(error).__name__}: {error}"
+            f"{label} cannot encode a list of texts", in_one_line(error), _place_of(error)
         ) from error
     if vectors.ndim != 2 or len(vectors) != len(texts) or not vectors.shape[1]:
         raise ModelRefused(
@@ -126,16 +142,47 @@ def _rows(encode: Callable[[list[str]], Any], texts: list[str], label: str) -> F
     return vectors
 
 
+def _made(model: type, label: str) -> Any:
+    try:
+        return model()
+    except Exception as error:  # whatever the code of others raises
+        raise ModelRefused(
+            f"{label} cannot be made without arguments", in_one_line(error), _place_of(error)
+        ) from error
+
+
+def _place_of(error: BaseException) -> str:
+    """Where the code of others raised an error; nothing where it was not their code."""
+    if isinstance(error, SyntaxError) and error.filename:
+        return f"it was raised at {error.filename}, line {error.lineno}"
+    frames = traceback.extract_tb(error.__traceback__)
+    if not frames or frames[-1].filename == __file__:
+        return ""
+    return f"it was raised at {frames[-1].filename}, line {frames[-1].lineno}"
+
+
 def _attribute(target: str) -> Any:
     module, _, name = target.rpartition(":")
     try:
-        return getattr(_module(module), name)
-    except (ImportError, AttributeError, ValueError, OSError) as error:
+        found = _module(module)
+    except (ImportError, ValueError, OSError) as error:
+        raise _absent(target, error) from error
+    except (Exception, SystemExit) as error:  # whatever the code of others raises
         raise ModelRefused(
-            f"there is no {target}",
-            str(error),
-            "write python:file.py:attribute, or python:module:attribute of an installed module",
+            f"{module} cannot be imported", in_one_line(error), _place_of(error)
         ) from error
+    try:
+        return getattr(found, name)
+    except AttributeError as error:
+        raise _absent(target, error) from error
+
+
+def _absent(target: str, error: Exception) -> ModelRefused:
+    return ModelRefused(
+        f"there is no {target or 'object of no name'}",
+        in_one_line(error),
+        "write python:file.py:attribute, or python:module:attribute of an installed module",
+    )
 
 
 def _module(name: str) -> Any:

@@ -107,8 +107,11 @@ class Service:
 
     def _words(self, error: BaseException) -> str:
         """One line about an error, without the key that a server may have repeated."""
-        line = " ".join(str(error).split())[:300] or type(error).__name__
-        return line.replace(self._key, HIDDEN)
+        line = " ".join(str(error).split()) or type(error).__name__
+        return self._hidden(line)[:300]
+
+    def _hidden(self, words: str) -> str:
+        return words.replace(self._key, HIDDEN)
 
     def _refusal(self, failure: Failure, n_tried: int) -> ModelRefused:
         todo = ""
@@ -132,17 +135,16 @@ class Service:
         """The vectors of an answer in the order of the texts. Errors: ModelRefused."""
         if not isinstance(getattr(answer, "data", None), list):
             raise self._wrong("it is no list of vectors")
-        served = answer.model or self._settings["model"]
+        # A server that repeats the key as its model's name must not have it stored.
+        served = self._hidden(str(answer.model or self._settings["model"]))
         if self.served not in (None, served):
             raise self._wrong(f"it now serves {served!r}, and served {self.served!r} before")
         self.served = served
-        items = answer.data
-        if {getattr(item, "index", None) for item in items} != set(range(n_texts)) or (
-            len(items) != n_texts
-        ):
-            raise self._wrong(f"{len(items)} vectors came for {n_texts} texts, or not theirs")
-        ordered = sorted(items, key=lambda item: int(item.index))
-        rows = [self._numbers(item.embedding) for item in ordered]
+        items = {str(getattr(item, "index", None)): item for item in answer.data}
+        order = list(map(str, range(n_texts)))
+        if len(answer.data) != n_texts or set(items) != set(order):
+            raise self._wrong(f"{len(answer.data)} vectors came for {n_texts} texts, or not theirs")
+        rows = [self._numbers(getattr(items[at], "embedding", None)) for at in order]
         dims = sorted({len(row) for row in rows})
         wanted = self._settings["dimensions"] or dims[0]
         if dims != [wanted]:
@@ -163,7 +165,8 @@ class Service:
 
     def _wrong(self, why: str) -> ModelRefused:
         return ModelRefused(
-            f"{self._label}: what {self._settings['base_url']} gave cannot be used", why
+            f"{self._label}: what {self._settings['base_url']} gave cannot be used",
+            self._hidden(why)[:300],
         )
 
 
@@ -177,6 +180,7 @@ def retry_after(header: str | None, now: datetime) -> float | None:
         pass  # a date, then
     try:
         at = parsedate_to_datetime(header)
-    except ValueError:
+    except (ValueError, TypeError, OverflowError):
         return None
+    at = at if at.tzinfo is not None else at.replace(tzinfo=UTC)  # "-0000" gives no zone
     return max(0.0, (at - now).total_seconds())

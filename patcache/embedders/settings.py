@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Callable, Mapping
@@ -125,15 +126,24 @@ def _segmenter(value: Any) -> dict[str, str]:
         ) from error
 
 
+def local_path(name: str | Path) -> Path | None:
+    """The file or folder of a name, ~ included; None where there is none."""
+    try:
+        path = Path(name).expanduser()
+        return path if str(name) and path.exists() else None
+    except (OSError, RuntimeError):  # a name that is too long, or nobody's home
+        return None
+
+
 def _folder_or_name(value: Any) -> str:
-    path = Path(str(value)).expanduser()
-    return str(path.resolve()) if path.exists() else str(value)
+    path = local_path(str(value))
+    return str(value) if path is None else str(path.resolve())
 
 
 def _existing(value: Any) -> str:
-    path = Path(value).expanduser()
-    if not path.exists():
-        raise ValueError(f"a folder or file that exists; there is no {path}")
+    path = local_path(value)
+    if path is None:
+        raise ValueError(f"a folder or file that exists; there is no {value}")
     return str(path.resolve())
 
 
@@ -306,16 +316,31 @@ def complete(
             f"a {kind} model has no setting {', '.join(map(repr, unknown))}",
             f"its settings are {', '.join(known)}",
         )
-    return {
+    found = {
         name: _read(kind, name, setting, asked.get(name, setting.default))
         for name, setting in known.items()
     }
+    for name, value in found.items():
+        _refuse_undecoded(kind, name, value)
+    return found
+
+
+def _refuse_undecoded(kind: str, name: str, value: Any) -> None:
+    """Errors: ModelRefused for text with bytes in it that the terminal could not decode."""
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except (UnicodeEncodeError, TypeError) as error:
+        raise ModelRefused(
+            f"{name} of a {kind} model cannot be what was given",
+            "it holds bytes that are no text, or what JSON cannot hold",
+            "give it as UTF-8",
+        ) from error
 
 
 def _read(kind: str, name: str, setting: Setting, value: Any) -> Any:
     try:
         return setting.read(value)
-    except (ValueError, TypeError, KeyError) as error:
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
         shown = "what was given" if name in NEVER_SHOWN else repr(value)
         raise ModelRefused(
             f"{name} of a {kind} model cannot be {shown}", f"it must be {error}"

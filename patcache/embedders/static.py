@@ -10,6 +10,7 @@ from patcache.embedders.installed import versions
 from patcache.embedders.means import WordMeans
 from patcache.embedders.token_cache import TokenCache
 from patcache.embedders.word_files import read_words
+from patcache.errors import ModelRefused
 from patcache.hashing import file_digest
 from patcache.records import Spec
 
@@ -24,6 +25,8 @@ def load(resolved: Resolved, context: Context) -> WordMeans:
     """
     settings = resolved.settings
     path = Path(settings["model"])
+    if not path.is_file():
+        raise ModelRefused(f"{path} holds no word vectors", "it is a folder; they are in one file")
     words = Path(settings["words"]) if settings["words"] else None
     digest = file_digest(path)
     rows = read_words(path, words, digest, context.cache_path)

@@ -61,23 +61,34 @@ def _header(path: Path) -> tuple[dict[str, dict[str, Any]], int]:
         length = int.from_bytes(stream.read(LENGTH_BYTES), "little")
         if not 2 <= length <= LONGEST_HEADER:
             raise ValueError(f"{path} is no safetensors file")
-        header = json.loads(stream.read(length))
+        try:
+            header = json.loads(stream.read(length))
+        except RecursionError as error:
+            raise ValueError(f"{path} is no safetensors file") from error
+    if not isinstance(header, dict):
+        raise ValueError(f"{path} is no safetensors file")
     header.pop("__metadata__", None)
     return header, LENGTH_BYTES + length
 
 
 def _tensor(path: Path, start: int, name: str, entry: Mapping[str, Any]) -> NDArray[Any]:
-    if entry["dtype"] not in _DTYPES:
-        raise ValueError(f"{name} in {path} is of {entry['dtype']}; known are {', '.join(_DTYPES)}")
-    dtype, shape = np.dtype(_DTYPES[entry["dtype"]]), tuple(entry["shape"])
-    first = start + entry["data_offsets"][0]
+    try:
+        kind, shape = str(entry["dtype"]), tuple(map(int, entry["shape"]))
+        first = start + int(entry["data_offsets"][0])
+    except (KeyError, TypeError, IndexError) as error:
+        raise ValueError(f"{path} does not say where {name} is") from error
+    if kind not in _DTYPES:
+        raise ValueError(f"{name} in {path} is of {kind}; known are {', '.join(_DTYPES)}")
+    if min(shape, default=0) < 0 or first < start:
+        raise ValueError(f"{path} says that {name} lies where nothing can be")
+    dtype = np.dtype(_DTYPES[kind])
     if first + math.prod(shape) * dtype.itemsize > path.stat().st_size:
         raise ValueError(f"{path} is cut short: {name} ends behind its end")
     if not math.prod(shape):
         return np.empty(shape, dtype=dtype)
     raw: NDArray[Any] = np.memmap(path, dtype=dtype, mode="r", offset=first, shape=shape or (1,))
     raw = raw.reshape(shape)
-    if entry["dtype"] != BF16:
+    if kind != BF16:
         return raw
     widened: NDArray[Any] = (raw.astype(np.uint32) << np.uint32(16)).view(np.float32)
     return widened  # bfloat16 is the upper half of a float32
