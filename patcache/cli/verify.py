@@ -60,4 +60,7 @@ def _repaired(store: StoreFolder, report: FolderReport, yes: bool) -> FolderRepo
         after = verifying.repair(store, report, progress)
     names = " ".join(after.labels)
     say(f"repaired vectors/{report.folder}" + (f"; next: patcache embed {names}" if names else ""))
+    for fault in after.faults:
+        if fault.is_damage:
+            say(f"  still damaged: {fault.file}: {fault.why}")
     return after

@@ -29,9 +29,16 @@ def damage_rows(reports: Sequence[FolderReport]) -> Listing[DamageRow]:
     n_fine = len(reports) - n_damaged
     n_bytes = sum(report.size_bytes for report in reports)
     what = f"{n_bytes:,} bytes read · {n_fine} of {len(reports)} vector folders fine"
-    notes = ("patcache verify --repair keeps the intact blocks",) if n_damaged else ()
+    can_repair = any(report.is_repairable and report.is_damaged for report in reports)
+    notes = ["patcache verify --repair keeps the intact blocks"] if can_repair else []
+    notes += [
+        f"vectors/{report.folder} cannot be repaired: restore a copy of what is damaged, or delete "
+        "the folder and embed again"
+        for report in reports
+        if report.is_damaged and not report.is_repairable
+    ]
     rows = [row for report in reports for row in _rows(report)]
-    return Listing(DamageRow, tuple(rows), caption=(what,), notes=notes)
+    return Listing(DamageRow, tuple(rows), caption=(what,), notes=tuple(notes))
 
 
 def _rows(report: FolderReport) -> Iterator[DamageRow]:

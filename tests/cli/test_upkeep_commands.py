@@ -167,6 +167,30 @@ def test_verify_lists_what_is_fine_and_names_what_is_not(
     assert patcache(store, "verify", "nothing").exit_code == 3
 
 
+def test_a_folder_that_cannot_be_repaired_keeps_no_other_from_it(
+    store: StoreFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(encoding, "BLOCK_TEXTS", 16)
+    folder = embedded(store)
+    patcache(store, "embed", "random")
+    patcache(store, "embed", "tfidf", "--tokenizer", "regex")
+    with store.read() as cursor:
+        rows = cursor.execute("SELECT model, spec_id FROM models").fetchall()
+    folders = {model: store.vectors_path / spec_id for model, spec_id in rows}
+    (folders["random"] / "spec.json").write_bytes((folder / "spec.json").read_bytes())
+    flip_last(folders["tfidf"] / "fit" / "fit.json")
+    flip_last(folder / "vectors.npy")
+    result = patcache(store, "verify", "--repair", "--yes")
+    assert result.exit_code == 1
+    for name in ("random", "tfidf"):
+        assert f"vectors/{folders[name].name} cannot be repaired: restore a copy" in result.stdout
+    assert "next: patcache embed letters" in result.stderr
+    after = patcache(store, "verify", "--format", "csv")
+    states = {row["model"]: row["state"] for row in csv.DictReader(after.stdout.splitlines())}
+    assert states == {"letters": "fine", "random": "damaged", "tfidf": "damaged"}
+    assert "verify --repair" not in after.stderr
+
+
 def test_gc_shows_asks_and_removes(store: StoreFolder) -> None:
     assert "nothing to remove" in patcache(store, "gc").stderr
     foreign = LetterEmbedder("copied", pooling="foreign")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import threading
 from pathlib import Path
 from typing import Any
@@ -168,9 +169,23 @@ def test_a_folder_from_another_spec_is_named_and_not_taken_for_ours(store: Store
     (folder.parent / "kept").unlink()
     report = next(report for report in verify(store) if report.labels)
     assert f"({other.spec.spec_id}), another spec" in report.faults[0].why
-    with pytest.raises(NotThere, match="cannot be repaired"):
+    assert not report.is_repairable
+    with pytest.raises(NotThere, match="cannot be repaired") as refused:
         repair(store, report)
+    assert f"it is of letters ({other.spec.spec_id}), another spec" in refused.value.why
     assert embedder.spec.spec_id == folder.name
+
+
+@pytest.mark.parametrize("gone", ["blocks.jsonl", "."])
+def test_vectors_that_are_gone_are_damage_until_they_are_encoded_again(
+    store: StoreFolder, gone: str
+) -> None:
+    embedder, folder = embedded(store)
+    shutil.rmtree(folder) if gone == "." else (folder / gone).unlink()
+    assert faults(store) == [("blocks.jsonl", None, "it names 0 rows, the store has noted 119")]
+    report = only(verify(store, ["letters"]))
+    assert (report.n_rows, report.n_intact, report.is_repairable) == (119, 0, True)
+    assert_only_these_are_encoded_again(store, embedder, [text for text, _ in embedder.seen])
 
 
 def test_what_a_killed_writer_left_is_no_damage(store: StoreFolder) -> None:
