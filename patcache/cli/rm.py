@@ -32,7 +32,7 @@ def rm_sample(store: StoreFolder, name: str, yes: bool) -> None:
     goes = removing.sample_contents(store, name)
     say(
         f"sample {name}: {goes.n_tuples:,} tuples and {goes.n_distances:,} distances of "
-        f"{goes.n_models} models go; vectors stay"
+        f"{_counted(goes.n_models, 'model')} go; vectors stay"
     )
     _ask(yes)
     remove_sample(store, name)
@@ -48,15 +48,19 @@ def rm_spec(store: StoreFolder, label: str, yes: bool) -> None:
     from patcache.steps import removing
 
     goes = removing.spec_contents(store, label)
-    vectors = f"{goes.size_bytes:,} bytes in vectors/{goes.spec_id} and "
+    vectors = f"{goes.size_bytes:,} bytes in vectors/{goes.folder} and "
     stays = f"; its vectors stay for {', '.join(goes.kept_for)}" if goes.kept_for else ""
     say(
         f"model {label}: {'' if goes.kept_for else vectors}"
-        f"{goes.n_distances:,} distances in {goes.n_samples} samples go{stays}"
+        f"{goes.n_distances:,} distances in {_counted(goes.n_samples, 'sample')} go{stays}"
     )
     _ask(yes)
     removing.drop_spec(store, label)
     say(f"removed model {label}")
+
+
+def _counted(n: int, what: str) -> str:
+    return f"{n} {what}{'s' * (n != 1)}"
 
 
 def _ask(yes: bool) -> None:

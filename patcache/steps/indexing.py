@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from patcache.errors import VectorsDamaged
 from patcache.listing import Listing, column
 from patcache.records import IndexKind, Progress, Runtime, Spec
 from patcache.steps.nearest import searchable_rows, use_threads
@@ -25,6 +26,7 @@ from patcache.vectors.rows import AnyRows
 if TYPE_CHECKING:
     from patcache.store import StoreFolder
 
+DAMAGED = "vectors are damaged"  # `patcache verify` names what of them
 WIDTH_NAMES = {"hnsw": "efSearch", "ivf": "nprobe"}
 
 
@@ -32,7 +34,7 @@ WIDTH_NAMES = {"hnsw": "efSearch", "ivf": "nprobe"}
 class IndexRow:
     """One index of one model. recall: of the exact 10 nearest, for stored vectors drawn at random.
 
-    state: "current", "N rows to add", or "of other vectors".
+    state: "current", "N rows to add", "of other vectors", or "vectors are damaged".
     """
 
     model: str = column("model")
@@ -75,7 +77,7 @@ def build_index(
         wait_s=store.wait_s,
         progress=progress,
     )
-    return _row(store, rows, index.info)
+    return _row(store, spec, index.info, _state(rows, index.info))
 
 
 def indexes(store: StoreFolder, models: Sequence[str] | None = None) -> Listing[IndexRow]:
@@ -92,17 +94,20 @@ def _rows_of(store: StoreFolder, spec: Spec) -> list[IndexRow]:
     there = [info for info in infos if info is not None]
     if not there:
         return []
-    rows = spec_rows(store, spec)
-    return [_row(store, rows, info) for info in there]
+    try:
+        rows = spec_rows(store, spec)
+    except VectorsDamaged:
+        return [_row(store, spec, info, DAMAGED) for info in there]
+    return [_row(store, spec, info, _state(rows, info)) for info in there]
 
 
-def _row(store: StoreFolder, rows: AnyRows, info: IndexInfo) -> IndexRow:
+def _row(store: StoreFolder, spec: Spec, info: IndexInfo, state: str) -> IndexRow:
     path, _ = index_paths(store.indexes_path, info.spec_id, info.kind)
     settings = dict(info.parameters)
     if info.kind in WIDTH_NAMES:
         settings[WIDTH_NAMES[info.kind]] = info.width
     return IndexRow(
-        rows.spec.label,
+        spec.label,
         info.kind,
         info.n_rows,
         path.stat().st_size,
@@ -110,7 +115,7 @@ def _row(store: StoreFolder, rows: AnyRows, info: IndexInfo) -> IndexRow:
         info.n_queries,
         ", ".join(f"{name} {value}" for name, value in settings.items()),
         info.elapsed_s,
-        _state(rows, info),
+        state,
         info.spec_id,
         info.faiss_version,
     )

@@ -116,6 +116,8 @@ def find_scope(store: StoreFolder, rows: AnyRows, queries: Sequence[Query], aske
     """Where the patents of the slice are. Errors: NotThere where none of them has a vector."""
     with store.read() as cursor:
         patents = patents_in(cursor, asked.years, asked.sections)
+    if len(patents) == 0:
+        raise NotThere("no patent is in this slice", slice_of(asked), "widen --years or --sections")
     known = patent_rows(store, rows)
     places = known.rows_of(patents)
     wanted = np.zeros(rows.n_rows, dtype=np.bool_)

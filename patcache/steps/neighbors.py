@@ -172,12 +172,19 @@ def _scope_notes(
         yield (
             f"the index came upon {n_hits:,} of {asked.k:,}: --index exact finds the others"
             if is_missed
-            else f"there are only {n_hits:,} other texts to be near"
+            else _few_words(n_hits, asked)
         )
     if found.note:
         yield found.note
     if missing := len(scope.patents) - scope.n_with_vector:
         yield f"{missing:,} patents have no vector: `patcache embed {spec.label} --all`"
+
+
+def _few_words(n_hits: int, asked: Asked) -> str:
+    other = "" if asked.with_self else " other"
+    if n_hits < 2:
+        return f"there is {'only 1' if n_hits else 'no'}{other} text to be near"
+    return f"there are only {n_hits:,}{other} texts to be near"
 
 
 def _query_notes(spec: Spec, query: Query) -> Iterator[str]:

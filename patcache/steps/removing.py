@@ -34,12 +34,12 @@ class SampleContents:
 
 @dataclass(frozen=True, slots=True)
 class SpecContents:
-    """What goes with a spec. size_bytes: of its folder; 0 where others keep it.
+    """What goes with a spec. folder: of its vectors; size_bytes: of it, 0 where others keep it.
 
     kept_for: labels of the models whose vectors are cut from the same folder, which then stays.
     """
 
-    spec_id: str
+    folder: str
     size_bytes: int
     n_distances: int
     n_samples: int
@@ -60,7 +60,7 @@ def spec_contents(store: StoreFolder, label: str) -> SpecContents:
         n_distances, n_samples = cursor.execute(SPEC_SCORES, [spec.spec_id]).fetchall()[0]
         kept_for = _others(spec, specs(cursor))
     size = 0 if kept_for else tree_bytes(store.vectors_path / spec.vectors_id)
-    return SpecContents(spec.spec_id, size, n_distances, n_samples, kept_for)
+    return SpecContents(spec.vectors_id, size, n_distances, n_samples, kept_for)
 
 
 def drop_spec(store: StoreFolder, label: str) -> None:

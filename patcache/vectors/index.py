@@ -216,7 +216,7 @@ def _has_outgrown(info: IndexInfo, rows: AnyRows) -> bool:
 
 def _refuse_unfit(rows: AnyRows, kind: IndexKind) -> None:
     if kind not in BUILT_KINDS:
-        raise ModelRefused(f"no index {kind!r}", f"the kinds are {', '.join(BUILT_KINDS)}")
+        raise ModelRefused(f"no index {kind!r}", f"the kinds are {', '.join(INDEX_KINDS)}")
     if rows.spec.sparse:
         raise ModelRefused(
             f"{rows.spec.label} has no {kind} index",

@@ -78,7 +78,7 @@ def test_rm_shows_what_goes_and_asks(store: StoreFolder) -> None:
     spec_id = models(store)[0]["spec_id"]
     asked = patcache(store, "rm", "spec", "random", input="n\n")
     assert asked.exit_code == 1
-    assert f"vectors/{spec_id} and 80 distances in 1 samples go" in asked.stderr
+    assert f"vectors/{spec_id} and 80 distances in 1 sample go" in asked.stderr
     assert models(store)[0]["label"] == "random"
     assert patcache(store, "rm", "spec", "random", "--yes").exit_code == 0
     assert "random" not in {row["label"] for row in models(store) if row["spec_id"]}
@@ -105,7 +105,7 @@ def test_rm_sample_keeps_the_vectors(store: StoreFolder) -> None:
     random_study(store)
     patcache(store, "add", "random")
     gone = patcache(store, "rm", "sample", "main", "--yes")
-    assert "80 tuples and 80 distances of 1 models go; vectors stay" in gone.stderr
+    assert "80 tuples and 80 distances of 1 model go; vectors stay" in gone.stderr
     assert models(store)[0]["n_texts"] == "119"
     with pytest.raises(NotThere):
         sample_contents(store, "main")

@@ -137,7 +137,8 @@ def test_a_folder_others_are_cut_from_stays_until_the_last_of_them_goes(
         assert cursor.execute("SELECT model, n_texts FROM models").fetchall() == [
             ("letters@8", 119)
         ]
-    assert spec_contents(store, "letters@8").size_bytes > 119 * 26 * 4
+    goes = spec_contents(store, "letters@8")
+    assert (goes.folder, goes.size_bytes > 119 * 26 * 4) == (folder.name, True)
     drop_spec(store, "letters@8")
     assert not folder.exists()
     with store.read() as cursor:

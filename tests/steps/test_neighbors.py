@@ -88,13 +88,19 @@ def test_fewer_neighbours_than_asked_for_are_said(letters: StoreFolder) -> None:
     assert len(found) == 4
     assert "there are only 3 other texts" in " ".join(found.notes)
     assert "5 of 6 patents searched" in found.caption[2]
+    found = look_up(letters, "P0", k=10, with_self=True)
+    assert "there are only 4 texts to be near" in found.notes
+    found = look_up(letters, "P1", k=10, years=(2001,))
+    assert "there is no other text to be near" in found.notes
+    found = look_up(letters, "P1", k=10, sections=("A", "B"))
+    assert "there is only 1 other text to be near" in found.notes
 
 
 def test_years_and_sections_choose_who_may_be_a_neighbour(letters: StoreFolder) -> None:
     assert named(look_up(letters, "P0", years=(2001,))) == [(1, "P1"), (1, "P4")]
     assert named(look_up(letters, "P0", sections=("B",))) == [(1, "P1")]  # its copy is in E
     assert named(look_up(letters, "P2", years=(2001,), sections=("E",))) == [(1, "P4")]
-    with pytest.raises(NotThere, match="of this slice has a vector"):
+    with pytest.raises(NotThere, match="no patent is in this slice"):
         look_up(letters, "P0", years=(1999,))
     with pytest.raises(NotThere, match="of this slice has a vector"):
         look_up(letters, "P0", sections=("F",))  # P5 has no text
@@ -244,6 +250,8 @@ def test_indexes_are_listed_with_what_they_are_worth(store: StoreFolder) -> None
     shutil.rmtree(store.vectors_path / spec.spec_id)
     embedded(store, LetterEmbedder(label="letters"))
     assert [each.state for each in indexes(store, ["letters"])] == ["of other vectors"]
+    (store.vectors_path / spec.spec_id / "spec.json").write_text("{}")
+    assert [each.state for each in indexes(store)] == ["vectors are damaged"]
 
 
 LOOK_UP = """
