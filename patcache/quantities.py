@@ -1,4 +1,4 @@
-"""Bytes and seconds as people say them."""
+"""Bytes, seconds and rates as people say them."""
 
 from __future__ import annotations
 
@@ -27,6 +27,11 @@ def seconds_text(seconds: float) -> str:
     if whole < DAY:
         return _two(whole, HOUR, "h", MINUTE, "min")
     return _two(whole, DAY, "day" if whole < 2 * DAY else "days", HOUR, "h")
+
+
+def rate_text(per_second: float) -> str:
+    """A rate with three digits, or all before the point: "0.0312", "36.1", "9,520"."""
+    return f"{per_second:,.0f}" if per_second >= 99.95 else f"{per_second:.3g}"
 
 
 def _two(seconds: int, large: int, large_name: str, small: int, small_name: str) -> str:

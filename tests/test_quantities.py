@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from patcache.quantities import bytes_text, seconds_text
+from patcache.quantities import bytes_text, rate_text, seconds_text
 
 
 @pytest.mark.parametrize(
@@ -40,3 +40,11 @@ def test_sizes(n_bytes: float, said: str) -> None:
 )
 def test_durations(seconds: float, said: str) -> None:
     assert seconds_text(seconds) == said
+
+
+@pytest.mark.parametrize(
+    ("per_second", "said"),
+    [(0.03123, "0.0312"), (36.14, "36.1"), (99.94, "99.9"), (99.95, "100"), (9519.9, "9,520")],
+)
+def test_rates_have_three_digits_or_all_before_the_point(per_second: float, said: str) -> None:
+    assert rate_text(per_second) == said

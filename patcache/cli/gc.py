@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.option("--cache", is_flag=True, help="The token ids of word models as well.")
+@click.option("--cache", is_flag=True, help="Token ids, and word vectors read from text, as well.")
 @click.option("--dry-run", is_flag=True, help="Only show what would go.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @store_option(create=False)

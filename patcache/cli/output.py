@@ -15,10 +15,14 @@ from typing import Any
 import rich_click as click
 
 from patcache.listing import Listing
-from patcache.quantities import bytes_text, seconds_text
+from patcache.quantities import bytes_text, rate_text, seconds_text
 
 MISSING = "–"
-NAMED_FORMATS: dict[str, Callable[[float], str]] = {"bytes": bytes_text, "seconds": seconds_text}
+NAMED_FORMATS: dict[str, Callable[[float], str]] = {
+    "bytes": bytes_text,
+    "rate": rate_text,
+    "seconds": seconds_text,
+}
 LATEX_SPECIAL = {
     "\\": r"\textbackslash{}",
     "&": r"\&",

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from patcache.queries.jobs import JobRow
     from patcache.store import StoreFolder
 
-HEADINGS = ("job", "of", "state", "", "done", "per second", "left", "time", "pid")
-IS_NUMBER = (False, False, False, False, True, True, True, True, True)
+HEADINGS = ("job", "of", "state", "", "done", "per second", "left", "time", "pid", "error")
+IS_NUMBER = (False, False, False, False, True, True, True, True, True, False)
 BAR_WIDTH = 20
 REDRAW_S = 1.0
 
@@ -48,13 +48,14 @@ def job_grid(found: Listing[JobRow]) -> Grid:
         (
             row.command,
             row.subject,
-            row.state if not row.error else f"{row.state}: {row.error}",
+            row.state,
             bar_text(row.share),
             f"{row.done:,} of {cell_text(row.total)} {row.unit}",
-            cell_text(row.rate, ",.3g"),
+            cell_text(row.rate, "rate"),
             "" if row.left_s is None else time_text(row.left_s),
             time_text(row.elapsed_s),
             str(row.pid),
+            row.error,
         )
         for row in found
     )

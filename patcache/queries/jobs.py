@@ -26,7 +26,7 @@ class JobRow:
     done: int = column("done")
     total: int | None = column("total")
     unit: str = column("unit")
-    rate: float | None = column("per second", fmt=",.3g")
+    rate: float | None = column("per second", fmt="rate")
     left_s: float | None = column("seconds left", fmt=",.0f")
     elapsed_s: float = column("seconds", fmt=",.0f")
     started: str = column("started")

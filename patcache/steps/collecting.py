@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from patcache.errors import PatcacheError, VectorsBusy
 from patcache.steps.verifying import vector_folders
-from patcache.store.jobs import job_path, read_jobs
+from patcache.store.jobs import is_alive, job_path, read_jobs
 from patcache.store.specs import specs
 from patcache.vectors.disk import explained, tree_bytes
 from patcache.vectors.folder import read_spec, writer_lock
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 UNUSED = "no model of this store: copied in and not used yet, or left by an older model"
 KILLED = "left by a process that was killed"
 FIT_TEXTS = "fit-*"
-OLD_S = 3600.0  # what a process set aside and did not touch for so long, nobody waits for
+OLD_S = 3600.0  # what was set aside and not touched for so long, nobody waits for
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +52,13 @@ class Collected:
 def find_garbage(store: StoreFolder, *, cache: bool = False) -> list[Garbage]:
     """What can go: unused vectors and indexes, leftovers of killed runs, dead jobs.
 
-    cache: the token ids too, which are made again when a word model needs them.
+    cache: what is made again when a word model or a file of vectors needs it, too.
     """
     for path in store.vectors_path.glob(f"*{REPAIRED}"):
         finish_swap(path.with_suffix(""))
     found = [*_vectors(store), *_leftovers(store), *_indexes(store), *_jobs(store)]
     if cache and store.cache_path.exists():
-        why = "token ids, which are made again when they are needed"
+        why = "token ids and files read once, which are made again when they are needed"
         found.append(_garbage(store.cache_path, why))
     return found
 
@@ -70,6 +70,9 @@ def collect(store: StoreFolder, garbage: list[Garbage]) -> Collected:
     """
     removed, busy = [], []
     for item in garbage:
+        if item.path == store.cache_path and _is_embedding(store):
+            busy.append(item)
+            continue
         try:
             with nullcontext() if item.lock is None else writer_lock(item.lock):
                 if item.path != item.lock or item.path.name not in _used_vectors(store):
@@ -111,6 +114,8 @@ def _leftovers(store: StoreFolder) -> Iterator[Garbage]:
         for path in sorted(folder.glob("*.new")):
             if folder.name in used:
                 yield _garbage(path, KILLED, folder)
+    if _is_embedding(store):
+        return  # a fit may read its texts for hours, and they look as old as forgotten ones
     for path in sorted(store.path.glob(FIT_TEXTS)):
         if path.is_dir() and _is_old(path):
             yield _garbage(path, KILLED)
@@ -131,6 +136,15 @@ def _jobs(store: StoreFolder) -> Iterator[Garbage]:
         if job.state == "died":
             why = f"{job.command} {job.subject} of {job.started}, whose process is gone"
             yield _garbage(job_path(store, job), why)
+
+
+def _is_embedding(store: StoreFolder) -> bool:
+    """Whether a process embeds here, or is only stopped; it may be making a model first."""
+    return any(
+        job.command == "embed"
+        and (job.state == "running" or (job.state == "died" and is_alive(job.pid)))
+        for job in read_jobs(store)
+    )
 
 
 def _used_vectors(store: StoreFolder) -> set[str]:

@@ -31,6 +31,7 @@ FAST_PROBE_TEXTS = 1024  # fewer would measure the fixed cost of a call
 WARM_UP_TEXTS = 2
 KEY_BYTES = 16
 API = "api"
+TEXTS, PAIRS = "texts", "pairs"
 NO_PROMPTS = {"query": "", "document": ""}
 
 
@@ -38,11 +39,13 @@ NO_PROMPTS = {"query": "", "document": ""}
 class Plan:
     """What one model would take; None: not known before it is made.
 
-    n_tokens, elapsed_s, size_bytes: estimates for the missing texts from a probe of some of them.
+    unit: what is counted, "texts" or, of a scorer of pairs, "pairs". n_tokens, elapsed_s,
+    size_bytes: estimates for the missing ones from a probe of some of them.
     """
 
     label: str = column("model")
-    n_texts: int = column("texts")
+    unit: str = column("of")
+    n_texts: int = column("needed")
     n_stored: int = column("stored")
     n_missing: int = column("missing")
     n_tokens: int | None = column("tokens")
@@ -72,12 +75,17 @@ def plan(
     scopes = find_scopes(store, samples, all_texts=all_texts)
     model = find_model(store, request, None, refit=False)
     free_bytes = shutil.disk_usage(store.path).free
-    nothing = Plan(model.label, 0, 0, 0, 0, 0, 0.0, None, free_bytes, True, None, "")
+    nothing = Plan(model.label, TEXTS, 0, 0, 0, 0, 0, 0.0, None, free_bytes, True, None, "")
     if model.spec is not None:
         needed = find_needed(store, model.spec, scopes)
         missing = spec_rows(store, model.spec).missing(needed.keys)
         n_texts = len(needed.keys)
-        nothing = replace(nothing, n_texts=n_texts, n_stored=n_texts - len(missing))
+        nothing = replace(
+            nothing,
+            unit=_unit(model.spec),
+            n_texts=n_texts,
+            n_stored=n_texts - len(missing),
+        )
         if len(missing) == 0:
             return replace(nothing, note="up to date")
     if model.resolved is not None and model.resolved.is_fitted and model.spec is None:
@@ -147,12 +155,20 @@ def _of_unmade(
         "prompts": stated_prompts(settings.get("prompts", NO_PROMPTS), model.label),
         "pairs": resolved.kind == "bm25",
     }
-    needed = find_needed(store, Spec(model.label, identity, 1), scopes)
+    spec = Spec(model.label, identity, 1)
+    needed = find_needed(store, spec, scopes)
     n_texts = len(needed.keys)
     item_bytes = DTYPES[settings.get("storage", "float32")].itemsize
     dim = 1 if identity["pairs"] else settings.get("dim")
     return _sized(
-        replace(nothing, n_texts=n_texts, n_missing=n_texts, n_tokens=None, elapsed_s=None),
+        replace(
+            nothing,
+            unit=_unit(spec),
+            n_texts=n_texts,
+            n_missing=n_texts,
+            n_tokens=None,
+            elapsed_s=None,
+        ),
         None if dim is None else dim * item_bytes,
         "made from the corpus first; how long that takes is not known",
     )
@@ -164,6 +180,7 @@ def _of_loaded(store: StoreFolder, loaded: Loaded, needed: AnyNeeded, nothing: P
     n_texts = len(needed.keys)
     found = replace(
         nothing,
+        unit=_unit(spec),
         n_texts=n_texts,
         n_stored=n_texts - len(missing),
         n_missing=len(missing),
@@ -184,7 +201,7 @@ def _of_loaded(store: StoreFolder, loaded: Loaded, needed: AnyNeeded, nothing: P
             elapsed_s=probe.s_per_text * len(missing),
         ),
         row_bytes,
-        f"by a probe of {probe.n_texts} texts",
+        f"by a probe of {probe.n_texts} {found.unit}",
     )
 
 
@@ -252,6 +269,10 @@ def _sized(found: Plan, row_bytes: float | None, note: str) -> Plan:
     size_bytes = round((row_bytes + KEY_BYTES) * found.n_missing)
     is_fitting = size_bytes <= found.free_bytes
     return replace(found, size_bytes=size_bytes, is_fitting=is_fitting, note=note)
+
+
+def _unit(spec: Spec) -> str:
+    return PAIRS if spec.is_pairs else TEXTS
 
 
 def _device(loaded: Loaded) -> str:

@@ -81,7 +81,7 @@ class StoreFolder:
 
     @property
     def cache_path(self) -> Path:
-        """Rebuildable things: token ids."""
+        """Rebuildable things: token ids, word vectors read from text."""
         return self.path / "cache"
 
     @property

@@ -63,6 +63,19 @@ def test_status_shows_what_runs_what_ended_and_who_writes(store: StoreFolder) ->
     assert (row["command"], row["state"], row["done"], row["total"]) == ("embed", "done", 119, 119)
 
 
+def test_status_says_last_why_a_job_failed_and_rates_without_exponents(store: StoreFolder) -> None:
+    failing = pytest.raises(ValueError, match="out of luck")
+    with failing, running_job(store, "embed", "m", "texts") as advance:
+        advance(30_000, 40_000)
+        raise ValueError("out of luck\nand more")
+    heading, failed = patcache(store, "status").stdout.splitlines()[1:]
+    assert heading.endswith("  error")
+    assert failed.split()[:3] == ["embed", "m", "failed"]
+    assert failed.endswith("  out of luck")
+    assert "30,000 of 40,000 texts" in failed
+    assert "e+0" not in failed  # some 10 million a second
+
+
 def test_status_answers_while_the_database_is_held(store: StoreFolder) -> None:
     embedded(store)
     held = [sys.executable, "-c", HOLDS, str(store.database_path)]

@@ -109,6 +109,21 @@ def test_what_a_writer_holds_stays(store: StoreFolder) -> None:
     assert not folder.exists()
 
 
+def test_what_a_model_is_made_from_stays_while_one_is_embedded(store: StoreFolder) -> None:
+    texts = store.path / "fit-abc"
+    for folder in (texts, store.cache_path):
+        folder.mkdir()
+        (folder / "file").write_bytes(b"texts")
+    for path in (texts / "file", texts):
+        os.utime(path, (0, 0))  # a fit of hours looks so
+    with running_job(store, "embed", "word2vec", "texts"):
+        garbage = find_garbage(store, cache=True)
+        assert list(names(garbage, store)) == ["cache"]
+        assert [item.path for item in collect(store, garbage).busy] == [store.cache_path]
+    assert set(names(find_garbage(store, cache=True), store)) == {"cache", "fit-abc"}
+    assert len(collect(store, garbage).removed) == 1
+
+
 def test_what_came_into_use_since_it_was_shown_stays(store: StoreFolder) -> None:
     random_study(store)
     foreign = LetterEmbedder()

@@ -98,7 +98,12 @@ def test_pairs_are_counted_as_pairs(store: StoreFolder) -> None:
     add_patents(store, [(f"Title {i}", None) for i in range(4)])
     add_tuples(store, "main", [(0, 1, 2), (1, 0, 2)], levels=(1, 2))
     found = plan(store, ModelRequest("bm25", settings={"segmenter": "regex"}))
-    assert (found.n_texts, found.size_bytes) == (4, 4 * (4 + 16))
+    assert (found.unit, found.n_texts, found.size_bytes) == ("pairs", 4, 4 * (4 + 16))
+    embed(store, ModelRequest("bm25", settings={"segmenter": "regex"}))
+    add_tuples(store, "more", [(0, 3, 1)], levels=(1, 2), sample_id=2)
+    found = plan(store, ModelRequest("bm25"))
+    assert (found.unit, found.n_texts, found.n_missing) == ("pairs", 5, 1)
+    assert found.note == "by a probe of 1 pairs"
 
 
 def test_tokens_are_counted_and_a_disk_that_is_too_small_is_said(
