@@ -82,7 +82,7 @@ def neighbors(
     from patcache.steps.neighbors import neighbors as find_neighbors
 
     if text_file is not None:
-        texts = (*texts, text_file.read())
+        texts = (*texts, _text_of(text_file))
     if not (patents or texts):
         raise click.UsageError("name a patent, or give a text: --text, --text-file")
     asked = Asked(k, years, sections, index, with_self)
@@ -106,6 +106,17 @@ def neighbors(
         if number:
             click.echo()
         write_listing(listing, fmt, _fitted(grid_of(listing)) if fmt == "table" else None)
+
+
+def _text_of(file: TextIO) -> str:
+    """The whole file. Errors: BadParameter where it is no text in UTF-8."""
+    try:
+        return file.read()
+    except UnicodeDecodeError as error:
+        raise click.BadParameter(
+            f"{file.name} is not UTF-8: its byte {error.start:,} is {error.object[error.start]:#04x}",
+            param_hint="--text-file",
+        ) from error
 
 
 def _fitted(grid: Grid) -> Grid:

@@ -35,7 +35,8 @@ def plan(
     """Say what embedding each MODEL would take: texts, tokens, bytes, time, and room on the disk.
 
     MODEL and settings are those of `patcache embed`. Time and size come from encoding a few of the
-    missing texts; nothing is stored. A model behind an API is sent no text: its cost is counted.
+    missing texts; nothing is stored. A model behind an API is sent one short sentence and no text
+    of a patent: its cost is counted.
     """
     from patcache.cli.embed import asked_models
     from patcache.steps.planning import plans

@@ -85,6 +85,17 @@ def test_a_file_is_one_text(store: StoreFolder, tmp_path: Path) -> None:
     assert rows[0]["similarity"] == pytest.approx(1.0)
 
 
+def test_a_file_that_is_no_text_is_refused_with_its_first_wrong_byte(
+    wheels: StoreFolder, tmp_path: Path
+) -> None:
+    (tmp_path / "latin.txt").write_bytes("a wheel for \xe4 car".encode("latin-1"))
+    result = patcache(
+        wheels, "neighbors", "--text-file", str(tmp_path / "latin.txt"), "--model", "letters"
+    )
+    assert result.exit_code == 2
+    assert "is not UTF-8: its byte 12 is 0xe4" in " ".join(result.stderr.replace("│", "").split())
+
+
 def test_what_is_wrong_is_said_with_its_exit_code(wheels: StoreFolder) -> None:
     nobody = patcache(wheels, "neighbors", "P00", "--model", "letters")
     assert (nobody.exit_code, nobody.stdout) == (3, "")
