@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -163,5 +164,13 @@ def _key(settings: Mapping[str, Any], label: str) -> str:
             f"{label} needs a key",
             f"the environment variable {name} is not set",
             f"set it (export {name}=...); the store never keeps it",
+        )
+    if not re.fullmatch(
+        r"[\x21-\x7e]+", key
+    ):  # a header could not hold it, and errors would show it
+        raise ModelRefused(
+            f"{label} needs a key",
+            f"what the environment variable {name} holds is none: it has spaces, or is not ASCII",
+            f"set it to the key alone (export {name}=...)",
         )
     return key

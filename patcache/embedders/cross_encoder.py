@@ -24,7 +24,7 @@ from patcache.embedders.model_folder import (
 )
 from patcache.embedders.settings import stated_prompts
 from patcache.embedders.transformer import PROBE, batch_tokens, pick_device
-from patcache.errors import ModelRefused
+from patcache.errors import ModelRefused, in_one_line
 from patcache.records import Runtime, Spec
 
 if TYPE_CHECKING:
@@ -123,6 +123,13 @@ def load(resolved: Resolved, context: Context) -> CrossEncoder:
     max_tokens = _max_tokens(folder, settings["max_tokens"], label)
     device = pick_device(runtime, label)
     tokenizer, model = _open(folder, device, label)
+    n_special = tokenizer.num_special_tokens_to_add(pair=True)
+    if max_tokens <= n_special:  # tokenizers would leave the pair whole
+        raise ModelRefused(
+            f"{label} cannot cut a pair to {max_tokens} tokens",
+            f"{n_special} of them stand around and between the texts",
+            f"give --max-tokens {n_special + 2} or more",
+        )
     config = read_json(folder / "config.json")
     identity = {
         "embedder": "cross-encoder",
@@ -177,11 +184,8 @@ def _open(folder: Path, device: str, label: str) -> tuple[Any, Any]:
         model, found = AutoModelForSequenceClassification.from_pretrained(
             folder, dtype=torch.float32, use_safetensors=True, output_loading_info=True, **options
         )
-    except (OSError, ValueError, KeyError, ImportError) as error:
-        first = str(error).strip().splitlines()[0][:300] if str(error).strip() else ""
-        raise ModelRefused(
-            f"{label} cannot be loaded from {folder}", f"{type(error).__name__}: {first}"
-        ) from error
+    except Exception as error:  # transformers and safetensors raise many kinds
+        raise ModelRefused(f"{label} cannot be loaded from {folder}", in_one_line(error)) from error
     if missing := sorted(found["missing_keys"]):
         raise ModelRefused(
             f"{label} lacks weights, which would be random numbers",

@@ -17,6 +17,7 @@ from patcache.embedders.installed import versions
 from patcache.embedders.means import mean_vectors
 from patcache.embedders.model_folder import read_json, tokenizer_digest
 from patcache.embedders.tensors import open_tensors
+from patcache.embedders.text_lengths import read_tokenizer
 from patcache.errors import ModelRefused
 from patcache.hashing import file_digest
 from patcache.records import Role, Spec
@@ -47,10 +48,8 @@ class Tokens:
     """
 
     def __init__(self, folder: Path, max_tokens: int | None) -> None:
-        from tokenizers import Tokenizer
-
         path = folder / "tokenizer.json"
-        self._tokenizer: Any = Tokenizer.from_file(str(path))
+        self._tokenizer: Any = read_tokenizer(path)
         self._tokenizer.no_padding()
         self._tokenizer.no_truncation()
         vocabulary = self._tokenizer.get_vocab()
@@ -108,6 +107,8 @@ def load(resolved: Resolved, context: Context) -> Model2VecEmbedder:
     folder = locate(settings["model"], settings["revision"], resolved.label)
     config = read_json(folder / "config.json")
     own = config.get("max_length", DEFAULT_MAX_TOKENS)
+    if own is not None and (not isinstance(own, int) or own < 1):
+        raise ModelRefused(f"{folder / 'config.json'} is damaged", f"its max_length is {own!r}")
     tokens = _tokens(folder, settings["max_tokens"] or own, resolved.label)
     table = _table(folder / "model.safetensors", tokens.n_tokens, resolved.label)
     normalize = settings["normalize"]
@@ -149,7 +150,7 @@ def _table(path: Path, n_tokens: int, label: str) -> Table:
         raise ModelRefused(f"{label} is no model2vec model", f"{path}: {error}") from error
     row_of = np.asarray(tensors.get("mapping", np.arange(n_tokens)), dtype=np.int64)
     weight = np.asarray(tensors.get("weights", np.ones(n_tokens)), dtype=np.float32).ravel()
-    fits = len(row_of) == len(weight) == n_tokens and embeddings.ndim == 2
+    fits = len(row_of) == len(weight) == n_tokens and embeddings.ndim == 2 and embeddings.size
     if not fits or not 0 <= row_of.min() <= row_of.max() < len(embeddings):
         raise ModelRefused(
             f"the parts of {label} do not belong together",

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from patcache.embedders.finish import Dense, read_dense
-from patcache.errors import ModelRefused
+from patcache.errors import ModelRefused, in_one_line
 from patcache.hashing import canonical_json, file_digest, settings_digest, unchanged_digest
 
 UNLIMITED = 1_000_000  # tokenizers without a limit say 1e30
@@ -100,7 +100,10 @@ def weight_files(folder: Path, label: str) -> list[Path]:
     if (folder / "model.safetensors").is_file():
         return [folder / "model.safetensors"]
     if index.is_file():
-        names = set(read_json(index)["weight_map"].values())
+        named = read_json(index).get("weight_map")
+        if not isinstance(named, dict) or not named:
+            raise ModelRefused(f"{label} is incomplete", f"{index} names no files of weights")
+        names = set(named.values())
         files = [folder / name for name in sorted(names)]
         missing = [path.name for path in files if not path.is_file()]
         if missing:
@@ -149,12 +152,12 @@ def own_max_tokens(folder: Path, label: str) -> int:
 
     Errors: ModelRefused where neither states one (tokenizers without a limit say 1e30).
     """
-    stated = read_json(folder / "sentence_bert_config.json").get("max_seq_length")
+    stated = _number(folder / "sentence_bert_config.json", "max_seq_length")
     if stated:
-        return int(stated)
-    tokenizer = read_json(folder / "tokenizer_config.json").get("model_max_length")
+        return stated
+    tokenizer = _number(folder / "tokenizer_config.json", "model_max_length")
     limits = [tokenizer, position_limit(read_json(folder / "config.json"))]
-    known = [int(limit) for limit in limits if limit and limit < UNLIMITED]
+    known = [limit for limit in limits if limit and limit < UNLIMITED]
     if not known:
         raise ModelRefused(
             f"{label} does not say how many tokens it reads",
@@ -166,24 +169,52 @@ def own_max_tokens(folder: Path, label: str) -> int:
 
 def position_limit(config: Mapping[str, Any]) -> int | None:
     """How many tokens the positions of a network reach; None where it has no such limit."""
-    stated = next((int(config[key]) for key in POSITION_KEYS if config.get(key)), None)
+    stated = next((config[key] for key in POSITION_KEYS if config.get(key)), None)
+    if stated is not None and not isinstance(stated, int):
+        raise ModelRefused("config.json is damaged", f"its number of positions is {stated!r}")
     if stated is None or config.get("model_type") not in OFFSET_FAMILIES:
         return stated
     return stated - int(config.get("pad_token_id") or 0) - 1
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """A JSON object from a file; an empty one where the file is not there."""
-    if not path.is_file():
-        return {}
-    content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    """A JSON object from a file; an empty one where the file is not there.
+
+    Errors: ModelRefused where the file holds something else.
+    """
+    content = _read(path) if path.is_file() else {}
+    if not isinstance(content, dict):
+        raise ModelRefused(f"{path} is damaged", "it holds no JSON object")
     return content
+
+
+def _read(path: Path) -> Any:
+    """What a JSON file holds. Errors: ModelRefused."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise ModelRefused(f"{path} is damaged", in_one_line(error)) from error
+
+
+def _number(path: Path, key: str) -> int | None:
+    """A number that a JSON file states; None where it states none. Errors: ModelRefused."""
+    value = read_json(path).get(key)
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or value < 0:
+        raise ModelRefused(f"{path} is damaged", f"its {key} is {value!r}")
+    return int(value)
 
 
 def _own_pooling(folder: Path) -> tuple[str | None, tuple[Dense, ...]]:
     """The pooling and Dense heads that modules.json lists after the network."""
     path = folder / "modules.json"
-    modules = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else []
+    modules = _read(path) if path.is_file() else []
+    are_named = isinstance(modules, list) and all(
+        isinstance(module, dict) and {"type", "path"} <= set(module) for module in modules
+    )
+    if not are_named:
+        raise ModelRefused(f"{path} is damaged", "it is no list of modules with type and path")
     kinds = {str(module["type"]).rpartition(".")[2]: folder / module["path"] for module in modules}
     known = ("Transformer", "Pooling", "Dense", "Normalize")
     unknown = [kind for kind in kinds if kind not in known]

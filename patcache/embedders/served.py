@@ -24,6 +24,7 @@ FIRST_WAIT_S = 1.0
 LONGEST_WAIT_S = 60.0  # by our own doubling
 LONGEST_ASKED_WAIT_S = 600.0  # by the server's Retry-After
 HIDDEN = "[key]"
+LONGEST_NAME = 500
 
 log = logging.getLogger(__name__)
 
@@ -96,7 +97,7 @@ class Service:
             return Failure(f"no answer within {self._settings['timeout_s']:g} s", is_final=False)
         except openai.APIConnectionError as error:
             return Failure(self._words(error.__cause__ or error), is_final=False)
-        except (openai.OpenAIError, ValueError) as error:
+        except Exception as error:  # the client's models raise many kinds for odd answers
             return Failure(self._words(error), is_final=True)
 
     def _status_failure(self, error: Any) -> Failure:
@@ -134,9 +135,12 @@ class Service:
     def _checked(self, answer: Any, n_texts: int) -> FloatArray:
         """The vectors of an answer in the order of the texts. Errors: ModelRefused."""
         if not isinstance(getattr(answer, "data", None), list):
-            raise self._wrong("it is no list of vectors")
+            said = getattr(answer, "error", None)
+            raise self._wrong(f"it is no list of vectors{f', but says: {said}' if said else ''}")
         # A server that repeats the key as its model's name must not have it stored.
         served = self._hidden(str(answer.model or self._settings["model"]))
+        if len(served) > LONGEST_NAME or not served.isprintable():
+            raise self._wrong("the name of its model is none")
         if self.served not in (None, served):
             raise self._wrong(f"it now serves {served!r}, and served {self.served!r} before")
         self.served = served
@@ -150,7 +154,9 @@ class Service:
         if dims != [wanted]:
             raise self._wrong(f"vectors of {dims} dimensions came, where {wanted} belong")
         vectors = np.stack(rows)
-        if not np.isfinite(vectors).all() or not wanted:
+        if not wanted:
+            raise self._wrong("a vector that came is empty")
+        if not np.isfinite(vectors).all():
             raise self._wrong("a vector that came holds a number that is not finite")
         return vectors
 
@@ -159,8 +165,9 @@ class Service:
         try:
             if isinstance(embedding, str):
                 return np.frombuffer(base64.b64decode(embedding, validate=True), dtype="<f4")
-            return np.array([float(value) for value in embedding], dtype=np.float32)
-        except (binascii.Error, ValueError, TypeError) as error:
+            with np.errstate(over="ignore"):  # what became infinite is refused
+                return np.array([float(value) for value in embedding], dtype=np.float32)
+        except (binascii.Error, ValueError, TypeError, OverflowError) as error:
             raise self._wrong(f"a vector that came cannot be read: {error}") from error
 
     def _wrong(self, why: str) -> ModelRefused:

@@ -149,12 +149,22 @@ def _existing(value: Any) -> str:
 
 def _base_url(value: Any) -> str:
     """An address without anything secret in it: it is stored, and shown."""
-    parts = urlsplit(str(value))
-    if parts.scheme not in ("http", "https") or not parts.hostname:
+    try:
+        parts = urlsplit(str(value))
+        is_address = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+    except ValueError:
+        is_address = False
+    if not is_address or re.search(r"[\s\x00-\x1f\x7f]", str(value)):
         raise ValueError("an address such as http://localhost:11434/v1")
     if "@" in parts.netloc or parts.query or parts.fragment:
         raise ValueError("an address without user, password and query: a key goes by key_env")
     return str(value).rstrip("/")
+
+
+def _name(value: Any) -> str:
+    if not str(value or "").strip():
+        raise ValueError("a name")
+    return str(value)
 
 
 def _variable(value: Any) -> str:
@@ -271,7 +281,7 @@ SETTINGS: Mapping[str, Mapping[str, Setting]] = {
         **_STORAGE,
     },
     "api": {
-        "model": Setting(None, str),
+        "model": Setting(None, _name),
         "base_url": Setting(OPENAI_URL, _base_url),
         "dimensions": Setting(None, partial(_optional, _SIZE)),
         "revision": Setting(None, partial(_optional, str)),  # names the weights, whatever the host

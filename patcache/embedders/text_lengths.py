@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
-from patcache.errors import ModelRefused
+from patcache.errors import ModelRefused, in_one_line
 from patcache.hashing import file_digest
 
 CHARACTERS_RULE = "characters-1"  # another rule gets another name: it is part of a spec
@@ -45,14 +45,24 @@ class CharacterLengths:
         return text
 
 
+def read_tokenizer(path: Path) -> Any:
+    """The tokenizer of a tokenizer.json. Errors: ModelRefused; ImportError without its package."""
+    from tokenizers import Tokenizer
+
+    try:
+        return Tokenizer.from_file(str(path))
+    except Exception as error:  # of no other kind, whatever is wrong
+        raise ModelRefused(
+            f"{path} is no tokenizer that can be read", in_one_line(error)
+        ) from error
+
+
 class TokenizerLengths:
     """The tokens of a tokenizer.json, without special ones."""
 
     def __init__(self, path: Path) -> None:
-        from tokenizers import Tokenizer
-
         self.name = f"tokenizer:{file_digest(path)}"
-        self._tokenizer: Any = Tokenizer.from_file(str(path))
+        self._tokenizer: Any = read_tokenizer(path)
         self._tokenizer.no_padding()
         self._tokenizer.no_truncation()
 

@@ -28,6 +28,7 @@ from tests.embedders.embedding_server import (
     altered,
     embedding_server,
     fail,
+    send,
     vector,
 )
 from tests.embedders.tiny import opened
@@ -365,3 +366,84 @@ def test_a_run_through_a_store_asks_once_for_each_text_and_keeps_no_key(
     assert set(server.keys) == {KEY}
     files = [path for path in (tmp_path / "store").rglob("*") if path.is_file()]
     assert not [path for path in files if KEY.encode() in path.read_bytes()]
+
+
+def test_a_key_at_the_edge_of_a_long_error_is_not_shown_in_part(
+    server: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TINY_KEY", KEY)
+    before = "x" * (300 - len("Error code: 401 - ") - 8)  # 8 characters of the key would be left
+    server.script = [fail(401, before + KEY)]
+    with pytest.raises(ModelRefused) as refused:
+        api(server, key_env="TINY_KEY", max_tries=1)
+    assert KEY[:8] not in str(refused.value)
+
+
+def test_a_key_that_comes_back_as_a_name_or_a_number_is_nowhere(
+    server: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TINY_KEY", KEY)
+    server.script = [altered(lambda data: data, model=KEY)]
+    embedder = api(server, key_env="TINY_KEY")
+    assert embedder.spec.identity["served"] == "[key]"
+    assert KEY not in json.dumps([dict(embedder.spec.identity), dict(embedder.provenance)])
+    server.script = [altered(lambda data: [{**data[0], "embedding": [KEY]}])]
+    with pytest.raises(ModelRefused) as refused:
+        api(server, key_env="TINY_KEY")
+    assert "[key]" in str(refused.value)
+    assert KEY not in str(refused.value)
+
+
+@pytest.mark.parametrize("key", ["two\nlines-of-a-secret", "with a-secret", "sécret"])
+def test_a_key_that_no_header_can_hold_is_refused_unseen(
+    server: Served, monkeypatch: pytest.MonkeyPatch, key: str
+) -> None:
+    monkeypatch.setenv("TINY_KEY", key)
+    with pytest.raises(ModelRefused, match="holds is none") as refused:
+        api(server, key_env="TINY_KEY")
+    assert "cret" not in str(refused.value)
+    assert server.requests == []
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda d: {k: d[k] for k in ("index", "object")}, "cannot be read"),
+        (lambda d: {**d, "index": [0]}, "or not theirs"),
+        (lambda d: {**d, "embedding": [10**400]}, "gave no vectors .1 try"),
+        (lambda d: {**d, "embedding": []}, "is empty"),
+        (lambda d: {**d, "embedding": "MTIzNDU="}, "cannot be read"),  # five bytes
+    ],
+)
+def test_a_vector_that_cannot_be_is_refused(server: Served, change: Any, message: str) -> None:
+    server.script = [altered(lambda data: [change(item) for item in data])]
+    with pytest.raises(ModelRefused, match=message):
+        api(server)
+
+
+def test_an_error_with_status_200_is_quoted(server: Served) -> None:
+    server.script = [lambda handler, asked: send(handler, 200, {"error": {"message": "no quota"}})]
+    with pytest.raises(ModelRefused, match="no list of vectors, but says: .*no quota"):
+        api(server)
+
+
+@pytest.mark.parametrize("name", ["\ud800", "n" * 1000, "two\nlines"])
+def test_a_name_of_a_served_model_that_is_none_is_refused(server: Served, name: str) -> None:
+    server.script = [altered(lambda data: data, model=name)]
+    with pytest.raises(ModelRefused, match="name of its model"):
+        api(server)
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["http://x:y/v1", "http://127.0.0.1:99999/v1", "http://a b/v1", "http://a\n/v1", "http://[::1"],
+)
+def test_an_address_that_cannot_be_is_refused_before_anything_is_sent(url: str) -> None:
+    with pytest.raises(ModelRefused, match="an address such as"):
+        resolve(ModelRequest("api:tiny", settings={"base_url": url}))
+
+
+def test_a_date_without_a_zone_is_taken_as_utc() -> None:
+    now = datetime(2026, 1, 1, 0, 0, 0, tzinfo=UTC)
+    assert retry_after("Thu, 01 Jan 2026 00:00:07 -0000", now) == 7
+    assert retry_after("Thu, 01 Jan 99999 00:00:07 GMT", now) is None

@@ -17,7 +17,7 @@ from patcache.embedders.presets import resolve
 from patcache.embedders.tensors import open_tensors
 from patcache.errors import ModelRefused
 from patcache.records import ModelRequest
-from tests.embedders.tiny import opened
+from tests.embedders.tiny import copied, opened, save_tokenizer, tiny_bert, tiny_cross_encoder
 
 WORDS = b"red 1 0\nwheel 0 3\n"
 MARK = b"\xef\xbb\xbf"
@@ -241,3 +241,108 @@ def test_overflow_inside_other_peoples_code_is_theirs(tmp_path: Path) -> None:
     )
     path = word_file(tmp_path, "theirs2.py", source)
     assert encoded(f"python:{path}:m", "a", normalize=False) == [[0, 0]]
+
+
+@pytest.fixture(scope="module")
+def scorer(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tiny_cross_encoder(tmp_path_factory.mktemp("scorer"))
+
+
+def damaged(folder: Path, target: Path, name: str, content: bytes) -> Path:
+    copied(folder, target)
+    (target / name).write_bytes(content)
+    return target
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("model.safetensors", b"garbage" * 10, "cannot be loaded from"),
+        ("config.json", b"{no", r"config\.json is damaged\nJSONDecodeError"),
+        ("config.json", b"[]", r"config\.json is damaged\nit holds no JSON object"),
+        ("config.json", b"\xff", r"config\.json is damaged\nUnicodeDecodeError"),
+        ("config.json", b'{"max_position_embeddings": "x"}', "its number of positions is 'x'"),
+        ("sentence_bert_config.json", b'{"max_seq_length": "x"}', "its max_seq_length is 'x'"),
+        ("tokenizer_config.json", b'{"model_max_length": "x"}', "its model_max_length is 'x'"),
+    ],
+)
+def test_damaged_cross_encoders_are_refused(
+    scorer: Path, tmp_path: Path, name: str, content: bytes, message: str
+) -> None:
+    folder = damaged(scorer, tmp_path / "scorer", name, content)
+    with pytest.raises(ModelRefused, match=message):
+        opened("ms-marco-minilm", model=str(folder))
+
+
+def test_weights_of_another_shape_are_refused(scorer: Path, tmp_path: Path) -> None:
+    config = json.loads((scorer / "config.json").read_text())
+    content = json.dumps({**config, "vocab_size": 5}).encode()
+    folder = damaged(scorer, tmp_path / "scorer", "config.json", content)
+    with pytest.raises(ModelRefused, match="cannot be loaded from"):
+        opened("ms-marco-minilm", model=str(folder))
+
+
+@pytest.mark.parametrize("max_tokens", [1, 2, 3])
+def test_a_pair_is_never_left_whole_because_nothing_fits(scorer: Path, max_tokens: int) -> None:
+    # [CLS] and two [SEP] stand around the texts: tokenizers cut nothing below that many.
+    with pytest.raises(ModelRefused, match=f"cannot cut a pair to {max_tokens} tokens\\n3 of them"):
+        opened("ms-marco-minilm", model=str(scorer), max_tokens=max_tokens)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("modules.json", b'[{"x": 1}]', "no list of modules"),
+        ("modules.json", b"{}", "no list of modules"),
+        ("1_Pooling/config.json", b"[]", "holds no JSON object"),
+        ("config_sentence_transformers.json", b"[]", "holds no JSON object"),
+    ],
+)
+def test_damaged_settings_of_a_network_are_refused(
+    tmp_path: Path, name: str, content: bytes, message: str
+) -> None:
+    folder = tiny_bert(tmp_path / "bert")
+    (folder / name).write_bytes(content)
+    with pytest.raises(ModelRefused, match=message):
+        opened(folder, prompts="model")
+
+
+def test_an_index_that_names_no_weights_is_refused(tmp_path: Path) -> None:
+    folder = tiny_bert(tmp_path / "bert")
+    (folder / "model.safetensors").rename(folder / "weights.safetensors")
+    (folder / "model.safetensors.index.json").write_text("{}")
+    with pytest.raises(ModelRefused, match="names no files of weights"):
+        opened(folder)
+
+
+def static_tokens(folder: Path, **changed: Any) -> Path:
+    """A model2vec folder with one of its files changed."""
+    safetensors = pytest.importorskip("safetensors.numpy")
+    folder.mkdir()
+    save_tokenizer(folder, special=False)
+    table = changed.pop("table", np.eye(14, 4, dtype=np.float32))
+    safetensors.save_file({"embeddings": table}, folder / "model.safetensors")
+    (folder / "config.json").write_text("{}")
+    for name, content in changed.items():
+        (folder / f"{name}.json").write_bytes(content)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"tokenizer": b"{}"}, "no tokenizer that can be read"),
+        ({"tokenizer": b"\xff"}, "no tokenizer that can be read"),
+        ({"config": b"[]"}, "holds no JSON object"),
+        ({"config": b'{"max_length": "x"}'}, "its max_length is 'x'"),
+        ({"config": b'{"max_length": -3}'}, "its max_length is -3"),
+        ({"table": np.zeros((14, 0), dtype=np.float32)}, "do not belong together"),
+    ],
+)
+def test_damaged_model2vec_folders_are_refused(
+    tmp_path: Path, changed: dict[str, Any], message: str
+) -> None:
+    pytest.importorskip("tokenizers")
+    folder = static_tokens(tmp_path / "static", **changed)
+    with pytest.raises(ModelRefused, match=message):
+        opened(folder)
