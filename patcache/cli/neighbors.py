@@ -113,9 +113,9 @@ def _text_of(file: TextIO) -> str:
     try:
         return file.read()
     except UnicodeDecodeError as error:
+        wrong = f"its byte {error.start:,} is {error.object[error.start]:#04x}"
         raise click.BadParameter(
-            f"{file.name} is not UTF-8: its byte {error.start:,} is {error.object[error.start]:#04x}",
-            param_hint="--text-file",
+            f"{file.name} is not UTF-8: {wrong}", param_hint="--text-file"
         ) from error
 
 
