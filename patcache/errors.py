@@ -1,5 +1,9 @@
 """Every error a user can meet, all under PatcacheError: what went wrong, why, and what to do."""
 
+from __future__ import annotations
+
+from pathlib import Path
+
 
 class PatcacheError(Exception):
     """Something the user can meet; the command line prints it in up to three lines.
@@ -52,6 +56,15 @@ class ModelRefused(PatcacheError):
 
 class VectorsDamaged(PatcacheError):
     """The files of one spec are not what their journal says."""
+
+
+class VectorsUnreadable(VectorsDamaged):
+    """This user may not read a file of one spec; whether it is damaged is not known."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        what, todo = f"cannot read {path}", f"get the right to read in {path.parent}"
+        super().__init__(what, f"permission denied ({reason})", f"{todo}, then try again")
+        self.path = path
 
 
 class VectorsBusy(PatcacheError):

@@ -35,7 +35,7 @@ def damage_rows(reports: Sequence[FolderReport]) -> Listing[DamageRow]:
         f"vectors/{report.folder} cannot be repaired: restore a copy of what is damaged, or delete "
         "the folder and embed again"
         for report in reports
-        if report.is_damaged and not report.is_repairable
+        if report.is_damaged and report.is_readable and not report.is_repairable
     ]
     rows = [row for report in reports for row in _rows(report)]
     return Listing(DamageRow, tuple(rows), caption=(what,), notes=tuple(notes))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from patcache.embedders.catalogue import PresetRow, presets
-from patcache.errors import VectorsDamaged
+from patcache.errors import VectorsDamaged, VectorsUnreadable
 from patcache.listing import Listing, column
 from patcache.records import Spec
 from patcache.steps.rows import spec_rows
@@ -77,6 +77,8 @@ def _stored_row(store: StoreFolder, spec: Spec, scored: Mapping[str, str]) -> Mo
     )
     try:
         rows = spec_rows(store, spec)
+    except VectorsUnreadable as error:
+        return replace(row, note=error.what)
     except VectorsDamaged as error:
         return replace(row, note=f"damaged: {error.what}")
     n_rows = rows.n_rows

@@ -26,7 +26,7 @@ from patcache.vectors.rows import AnyRows
 if TYPE_CHECKING:
     from patcache.store import StoreFolder
 
-DAMAGED = "vectors are damaged"  # `patcache verify` names what of them
+UNREADABLE = "vectors cannot be read"  # `patcache verify` says why
 WIDTH_NAMES = {"hnsw": "efSearch", "ivf": "nprobe"}
 
 
@@ -34,7 +34,7 @@ WIDTH_NAMES = {"hnsw": "efSearch", "ivf": "nprobe"}
 class IndexRow:
     """One index of one model. recall: of the exact 10 nearest, for stored vectors drawn at random.
 
-    state: "current", "N rows to add", "of other vectors", or "vectors are damaged".
+    state: "current", "N rows to add", "of other vectors", or "vectors cannot be read".
     """
 
     model: str = column("model")
@@ -97,7 +97,7 @@ def _rows_of(store: StoreFolder, spec: Spec) -> list[IndexRow]:
     try:
         rows = spec_rows(store, spec)
     except VectorsDamaged:
-        return [_row(store, spec, info, DAMAGED) for info in there]
+        return [_row(store, spec, info, UNREADABLE) for info in there]
     return [_row(store, spec, info, _state(rows, info)) for info in there]
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from patcache.errors import NotThere, VectorsDamaged
+from patcache.errors import NotThere, VectorsDamaged, VectorsUnreadable
 from patcache.records import Progress, Spec
 from patcache.steps.loading import FIT_NAME
 from patcache.store.specs import forget_encodings, labelled_spec, n_encoded, specs
@@ -28,9 +28,9 @@ NO_SPEC = "no spec of this store refers to it"
 class FolderReport:
     """What is wrong with one vector folder.
 
-    spec: None where nobody can say of what it is. labels: of the store's specs whose vectors it
-    holds; none where nothing refers to it. n_rows: that its journal names, or the store has noted
-    where that is more; n_intact: of blocks that are what was written.
+    spec: None where nobody can say of what it is, or this user may not read it. labels: of the
+    store's specs whose vectors it holds; none where nothing refers to it. n_rows: that its journal
+    names, or the store has noted where that is more; n_intact: of blocks that are what was written.
     """
 
     folder: str
@@ -40,6 +40,7 @@ class FolderReport:
     n_intact: int
     size_bytes: int
     faults: tuple[Fault, ...] = ()
+    is_readable: bool = True
 
     @property
     def is_damaged(self) -> bool:
@@ -143,6 +144,18 @@ def _is_of_rows(fault: Fault) -> bool:
 
 
 def _check_folder(folder: Path, noted: _Noted, progress: Progress | None) -> FolderReport:
+    try:
+        return _checked(folder, noted, progress)
+    except VectorsUnreadable as error:
+        labels = tuple(sorted(user.label for user in _users(folder, noted.specs)))
+        fault = Fault(error.path.name, f"{error.why}: {error.todo}")
+        size_bytes = tree_bytes(folder)
+        return FolderReport(
+            folder.name, None, labels, 0, 0, size_bytes, (fault,), is_readable=False
+        )
+
+
+def _checked(folder: Path, noted: _Noted, progress: Progress | None) -> FolderReport:
     spec, faults = _spec_of(folder, noted.specs)
     checked = Checked(0, [], []) if spec is None else check_rows(folder, spec, progress)
     if spec is not None:
@@ -168,6 +181,8 @@ def _spec_of(folder: Path, stored: Sequence[Spec]) -> tuple[Spec | None, list[Fa
     except NotThere:
         is_begun = (folder / JOURNAL_NAME).exists()
         return known, [Fault(SPEC_NAME, "it is gone")] if is_begun else []
+    except VectorsUnreadable:
+        raise
     except VectorsDamaged as error:
         return known, [Fault(SPEC_NAME, f"it cannot be read: {error.why}")]
     if spec.spec_id != folder.name:

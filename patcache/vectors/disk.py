@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from patcache.errors import WriteFailed
+from patcache.errors import VectorsUnreadable, WriteFailed
 
 DISK_FULL = {
     errno.ENOSPC: "there is no space left",
@@ -29,6 +29,15 @@ def explained(path: Path, n_bytes: int = 0) -> Iterator[None]:
         yield
     except OSError as error:
         raise write_failed(error, path, n_bytes) from error
+
+
+@contextmanager
+def readable(path: Path) -> Iterator[None]:
+    """What it means when `path` may not be read. Errors: VectorsUnreadable."""
+    try:
+        yield
+    except PermissionError as error:
+        raise VectorsUnreadable(path, error.strerror or "") from error
 
 
 def write_failed(error: OSError, path: Path, n_bytes: int = 0) -> WriteFailed:

@@ -11,7 +11,7 @@ from pathlib import Path
 from patcache.errors import NotThere, VectorsBusy, VectorsDamaged
 from patcache.hashing import canonical_json
 from patcache.records import Spec
-from patcache.vectors.disk import explained, replace_file
+from patcache.vectors.disk import explained, readable, replace_file
 
 SPEC_NAME = "spec.json"
 LOCK_NAME = "write.lock"
@@ -19,10 +19,14 @@ PID_NAME = "write.pid"
 
 
 def read_spec(folder: Path) -> Spec:
-    """The spec a folder is of. Errors: NotThere without spec.json, VectorsDamaged if unreadable."""
+    """The spec a folder is of.
+
+    Errors: NotThere without spec.json; VectorsDamaged where it is no spec; VectorsUnreadable.
+    """
     path = folder / SPEC_NAME
     try:
-        record = json.loads(path.read_text(encoding="utf-8"))
+        with readable(path):
+            record = json.loads(path.read_text(encoding="utf-8"))
         return Spec(record["label"], record["identity"], record["dim"], record["sparse"])
     except FileNotFoundError as error:
         raise NotThere(f"no vectors in {folder}", f"it has no {SPEC_NAME}") from error
@@ -39,8 +43,9 @@ def check_spec(folder: Path, spec: Spec) -> bool:
 
     Errors: VectorsDamaged where it is of another one.
     """
-    if not (folder / SPEC_NAME).exists():
-        return False
+    with readable(folder / SPEC_NAME):
+        if not (folder / SPEC_NAME).exists():
+            return False
     found = read_spec(folder)
     if (found.spec_id, found.dim, found.sparse) != (spec.spec_id, spec.dim, spec.sparse):
         raise VectorsDamaged(

@@ -17,7 +17,7 @@ from typing import Any
 
 from patcache.errors import VectorsDamaged
 from patcache.hashing import canonical_json
-from patcache.vectors.disk import explained, sync_folder, write_all
+from patcache.vectors.disk import explained, readable, sync_folder, write_all
 
 JOURNAL_NAME = "blocks.jsonl"
 CRC_SIGN = b',"crc":"'  # in canonical JSON; no key before it in order can hold this
@@ -59,8 +59,10 @@ class Journal:
 
 def scan_journal(folder: Path) -> Journal:
     """What the journal says; a last line without its end was never finished and is left out."""
+    path = folder / JOURNAL_NAME
     try:
-        whole = (folder / JOURNAL_NAME).read_bytes()
+        with readable(path):
+            whole = path.read_bytes()
     except FileNotFoundError:
         return Journal([], [])
     blocks: list[Block] = []

@@ -19,7 +19,7 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from patcache.errors import VectorsDamaged
-from patcache.vectors.disk import explained, reserve, write_all
+from patcache.vectors.disk import explained, readable, reserve, write_all
 
 HEADER_BYTES = 128
 READ_BYTES = 1 << 22
@@ -43,11 +43,12 @@ class NpyFile:
         return HEADER_BYTES + length * self.item_bytes
 
     def check(self, length: int) -> None:
-        """Errors: VectorsDamaged: another dtype, width or order, or fewer items than `length`."""
+        """Errors: VectorsDamaged: another dtype, width or order, or fewer items than `length`;
+        VectorsUnreadable."""
         if length == 0 and not self.path.exists():
             return
         try:
-            with self.path.open("rb") as stream:
+            with readable(self.path), self.path.open("rb") as stream:
                 if npy.read_magic(stream) != (1, 0):
                     raise ValueError("not npy version 1.0")
                 shape, is_fortran, dtype = npy.read_array_header_1_0(stream)

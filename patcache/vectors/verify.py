@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from patcache.errors import VectorsDamaged
+from patcache.errors import VectorsDamaged, VectorsUnreadable
 from patcache.records import Progress, Spec
 from patcache.vectors.journal import JOURNAL_NAME, Block, scan_journal
 from patcache.vectors.keys import first_of_each
@@ -80,7 +80,8 @@ class Checked:
 def check_rows(folder: Path, spec: Spec, progress: Progress | None = None) -> Checked:
     """What is wrong with the journal, the arrays and the keys of a folder.
 
-    A torn tail, which a killed writer left, is nothing wrong. progress: in bytes.
+    A torn tail, which a killed writer left, is nothing wrong. progress: in bytes. Errors:
+    VectorsUnreadable.
     """
     journal = scan_journal(folder)
     files = files_of(folder, spec)
@@ -109,6 +110,8 @@ def check_rows(folder: Path, spec: Spec, progress: Progress | None = None) -> Ch
 def _header_faults(file: NpyFile, length: int) -> Iterator[Fault]:
     try:
         file.check(length)
+    except VectorsUnreadable:
+        raise
     except VectorsDamaged as error:
         yield Fault(file.path.name, error.why)
 

@@ -251,7 +251,7 @@ def test_indexes_are_listed_with_what_they_are_worth(store: StoreFolder) -> None
     embedded(store, LetterEmbedder(label="letters"))
     assert [each.state for each in indexes(store, ["letters"])] == ["of other vectors"]
     (store.vectors_path / spec.spec_id / "spec.json").write_text("{}")
-    assert [each.state for each in indexes(store)] == ["vectors are damaged"]
+    assert [each.state for each in indexes(store)] == ["vectors cannot be read"]
 
 
 LOOK_UP = """

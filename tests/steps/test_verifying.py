@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import shutil
 import threading
@@ -11,8 +12,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from patcache.errors import NotThere, VectorsBusy, WriteFailed
+from patcache.errors import NotThere, VectorsBusy, VectorsUnreadable, WriteFailed
 from patcache.hashing import text_keys
+from patcache.queries.models import models
 from patcache.records import ModelRequest
 from patcache.steps import encoding
 from patcache.steps.embedding import embed
@@ -186,6 +188,32 @@ def test_vectors_that_are_gone_are_damage_until_they_are_encoded_again(
     report = only(verify(store, ["letters"]))
     assert (report.n_rows, report.n_intact, report.is_repairable) == (119, 0, True)
     assert_only_these_are_encoded_again(store, embedder, [text for text, _ in embedder.seen])
+
+
+@pytest.mark.parametrize("name", ["spec.json", "blocks.jsonl", "vectors.npy", "keys.npy"])
+def test_what_this_user_may_not_read_is_named_and_never_repaired(
+    store: StoreFolder, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    _, folder = embedded(store)
+    really_open = io.open
+
+    def refuse(file: Any, *args: Any, **options: Any) -> Any:
+        if file == folder / name:
+            raise PermissionError(13, "Permission denied", str(file))
+        return really_open(file, *args, **options)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(io, "open", refuse)  # tests may run as root, whom nothing is refused
+        report = only(verify(store))
+        with pytest.raises(VectorsUnreadable, match=f"cannot read {folder / name}"):
+            open_rows(folder, LetterEmbedder().spec)
+        (row,) = models(store, only_stored=True)
+        assert row.note == f"cannot read {folder / name}"
+    (fault,) = report.faults
+    assert (fault.file, report.labels, report.is_damaged) == (name, ("letters",), True)
+    assert "permission denied" in fault.why
+    assert not report.is_repairable
+    assert only(verify(store)).faults == ()
 
 
 def test_what_a_killed_writer_left_is_no_damage(store: StoreFolder) -> None:
