@@ -34,13 +34,21 @@ def nested_settings(flat: Mapping[str, Any]) -> dict[str, Any]:
         settings["prompts"] = settings.pop("prompt")
     if prompts:
         settings["prompts"] = prompts
+    is_segmenter = settings.get("tokenizer") in SEGMENTERS
+    for short, name in (("dims", "truncate_dim"), ("tokenizer", "segmenter")):
+        if short in settings and name in settings and (short == "dims" or is_segmenter):
+            raise ModelRefused(
+                f"{name} is given in two ways",
+                f"--{short} {settings[short]}, and --set {name}={settings[name]}",
+                "give one of them",
+            )
     if "dims" in settings:
         settings["truncate_dim"] = settings.pop("dims")
     if "separator" in settings:
         separator = settings.pop("separator")
         fields = str(settings.pop("text", "title+abstract")).split("+")
         settings["text"] = {"fields": fields, "separator": separator}
-    if settings.get("tokenizer") in SEGMENTERS:
+    if is_segmenter:
         settings["segmenter"] = settings.pop("tokenizer")
     return settings
 

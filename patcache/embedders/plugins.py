@@ -15,17 +15,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import metadata
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from patcache.embedders.settings import COMMON, Setting
 from patcache.errors import ModelRefused, PatcacheError, in_one_line
-from patcache.hashing import canonical_json
 
 if TYPE_CHECKING:
     from patcache.embedders.base import AnyModel, Context, Resolved
 
 GROUP = "patcache.embedders"
-IN_EVERY_IDENTITY = ("embedder", "text", "prompts", "storage", "normalize")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +37,13 @@ class Plugin:
     is_fitted: bool
 
     def load(self, resolved: Resolved, context: Context) -> AnyModel:
-        """Its model, whose spec says what every spec must. Errors: ModelRefused."""
+        """Its model, held to what every model must be. Errors: ModelRefused."""
+        from patcache.embedders.guarded import Guarded
+
         try:
-            model: AnyModel = self.loader.load(resolved, context)
-            identity = model.spec.identity
-            canonical_json(identity)
+            return cast(
+                "AnyModel", Guarded(self.loader.load(resolved, context), self.kind, self.origin)
+            )
         except PatcacheError:
             raise
         except Exception as error:  # whatever the code of others raises
@@ -52,14 +52,6 @@ class Plugin:
                 in_one_line(error),
                 "ask its makers",
             ) from error
-        missing = [name for name in IN_EVERY_IDENTITY if name not in identity]
-        if missing or identity["embedder"] != self.kind or model.spec.is_cut:
-            why = f"its identity lacks {', '.join(missing)}" if missing else ""
-            raise ModelRefused(
-                f"the plug-in {self.kind} of {self.origin} gives a spec that cannot be",
-                why or f"its embedder must be {self.kind!r}, with every dimension kept",
-            )
-        return model
 
 
 def is_plugin(kind: str) -> bool:

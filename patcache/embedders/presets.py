@@ -23,6 +23,7 @@ PREFIXES = {"python": "target", "api": "model", "vectors": "model"}
 FILE_KINDS = {"onnx": "onnx", "npy": "static", "txt": "static", "vec": "static", "bin": "static"}
 HUB_NAME = re.compile(r"[\w-][\w.-]*/[\w-][\w.-]*")
 LONGEST_SHOWN = 100
+LONGEST_LABEL = 200
 FITTED = ("tfidf", "bm25", "word2vec", "lsa")
 
 __all__ = ["presets", "request_key", "resolve", "source_of"]
@@ -46,7 +47,7 @@ def resolve(request: ModelRequest) -> Resolved:
     if engine is not None:
         kind = _switch(kind, str(engine), request.name)
     settings = find_model(kind, base, settings)
-    label = request.label or _label(base, pooling)
+    label = _checked_label(request.label or _label(base, pooling))
     if kind in EMBEDDERS:
         return Resolved(kind, label, complete(kind, settings), is_fitted=kind in FITTED)
     plugin = find_plugin(kind)
@@ -151,6 +152,17 @@ def _switch(kind: str, engine: str, name: str) -> str:
             "engines are torch and onnx, for models that are networks of one of these",
         )
     return engines[engine]
+
+
+def _checked_label(label: str) -> str:
+    """Errors: ModelRefused for what no listing could show, or nobody type."""
+    if label.isprintable() and label.strip() and len(label) <= LONGEST_LABEL:
+        return label
+    raise ModelRefused(
+        f"a model cannot be called {_short(label)!r}",
+        f"a label is one line of 1 to {LONGEST_LABEL} characters that can be shown",
+        "give it another one: --label NAME",
+    )
 
 
 def _label(base: str, pooling: str | None) -> str:

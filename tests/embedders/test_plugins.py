@@ -6,6 +6,7 @@ import sys
 import textwrap
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -137,3 +138,100 @@ def test_two_packages_with_one_kind_and_none_are_refused(install: Install) -> No
     assert refused.value.why == "patcache-letters 1.5, patcache-other 1.5"
     with pytest.raises(ModelRefused, match="unknown kind of model 'gone'"):
         load(Resolved("gone", "x", {}), None)  # type: ignore[arg-type]
+
+
+BROKEN = """
+    import numpy as np
+    from scipy.sparse import csr_array
+    from patcache.embedders.base import Encoded, Scores
+    from patcache.records import Spec
+
+    class Model:
+        device = "cpu"
+        provenance = {{}}
+
+        def __init__(self, spec):
+            self.spec = spec
+
+        def encode(self, texts, role):
+            return {encode}
+
+        def score(self, queries, documents):
+            return {score}
+
+    def load(resolved, context):
+        settings = resolved.settings
+        identity = {{"embedder": "broken", "text": settings["text"], "normalize": False,
+                    "prompts": settings["prompts"], "storage": "float32", **{identity}}}
+        return Model(Spec(resolved.label, identity, {dim}, {sparse}))
+"""
+GOOD = {
+    "encode": "Encoded(np.ones((len(texts), 3), dtype=np.float32))",
+    "score": "Scores(np.ones(len(queries), dtype=np.float32))",
+    "identity": "{}",
+    "dim": "3",
+    "sparse": "False",
+}
+PAIRS = {"identity": "{'pairs': True}", "dim": "1"}
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"encode": "[][0]"}, "cannot encode texts\nIndexError"),
+        ({"encode": "None"}, r"NoneType, not Encoded\(an array \(2, 3\)\)"),
+        ({"encode": "np.ones((len(texts), 3))"}, r"ndarray, not Encoded"),
+        ({"encode": "Encoded(np.ones((len(texts), 4)))"}, r"of shape \(2, 4\), not"),
+        ({"encode": "Encoded(np.ones((1, 3)))"}, r"of shape \(1, 3\), not"),
+        ({"encode": "Encoded(csr_array(np.ones((len(texts), 3))))"}, "not Encoded"),
+        ({"encode": "Encoded(np.full((len(texts), 3), 'a'))"}, "not Encoded"),
+        ({"encode": "Encoded(np.ones((len(texts), 3)), 'x')"}, "not Encoded"),
+        ({"sparse": "True"}, r"not Encoded\(CSR \(2, 3\)\)"),
+        ({**PAIRS, "score": "1 / 0"}, "cannot score pairs\nZeroDivisionError"),
+        ({**PAIRS, "score": "Scores(np.ones(1))"}, r"of shape \(1,\), not Scores"),
+    ],
+)
+def test_what_a_plug_in_must_not_give_is_refused_by_its_name(
+    install: Install, changed: dict[str, str], message: str
+) -> None:
+    install("broken", BROKEN.format(**{**GOOD, **changed}), "broken-models")
+    model: Any = opened("broken:x")
+    with pytest.raises(ModelRefused, match=f"plug-in broken of broken-models(.|\n)*{message}"):
+        if "pairs" in changed.get("identity", ""):
+            model.score(["a", "b"], ["c", "d"])
+        else:
+            model.encode(["a", "b"], "query")
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"dim": "0"}, "it has 0 dimensions"),
+        ({"dim": "'x'"}, "it has 'x' dimensions"),
+        ({**PAIRS, "dim": "2"}, "it has 2 dimensions"),
+        ({"identity": "{'prompts': 'x'}"}, "its prompts query and document"),
+        ({"identity": "{'text': None}"}, "its text must hold fields"),
+        ({"identity": "{'storage': 'int8'}"}, "its storage is 'int8'"),
+        ({"identity": "{'x': object()}"}, "cannot load broken:x\nTypeError"),
+    ],
+)
+def test_a_spec_of_a_plug_in_that_cannot_be_is_refused(
+    install: Install, changed: dict[str, str], message: str
+) -> None:
+    install("broken", BROKEN.format(**{**GOOD, **changed}), "broken-models")
+    with pytest.raises(ModelRefused, match=message):
+        opened("broken:x")
+
+
+def test_vectors_of_a_plug_in_are_float32_and_its_own_attributes_stay(install: Install) -> None:
+    source = BROKEN.format(
+        **{**GOOD, "encode": "Encoded(np.full((len(texts), 3), 2, np.int64), 1)"}
+    )
+    install("broken", source + "\n    Model.n_parallel = 7\n", "broken-models")
+    model: Any = opened("broken:x")
+    encoded = model.encode(["a"], "query")
+    assert encoded.vectors.dtype == np.float32
+    assert (encoded.vectors.tolist(), encoded.n_truncated) == ([[2, 2, 2]], 1)
+    assert model.n_parallel == 7
+    assert not hasattr(model, "prepare")
+    assert not hasattr(model, "encode_prepared")

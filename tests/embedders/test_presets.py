@@ -13,6 +13,7 @@ import pytest
 
 from patcache.embedders import places as module
 from patcache.embedders.catalogue import NETWORKS, PRESETS, presets
+from patcache.embedders.flat import nested_settings
 from patcache.embedders.presets import request_key, resolve
 from patcache.errors import ModelRefused
 from patcache.hashing import canonical_json
@@ -207,3 +208,18 @@ def test_resolving_and_listing_load_no_model_library() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+@pytest.mark.parametrize("label", [" ", "two\nlines", "\udcff", "\0", "n" * 201])
+def test_a_label_that_no_listing_can_show_is_refused(label: str) -> None:
+    with pytest.raises(ModelRefused, match="a model cannot be called"):
+        resolve(ModelRequest("random", label))
+
+
+@pytest.mark.parametrize(
+    "flat",
+    [{"tokenizer": "regex", "segmenter": "jieba"}, {"dims": 3, "truncate_dim": "4"}],
+)
+def test_a_setting_that_is_given_in_two_ways_is_refused(flat: dict[str, Any]) -> None:
+    with pytest.raises(ModelRefused, match="is given in two ways"):
+        nested_settings(flat)
