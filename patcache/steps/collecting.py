@@ -160,7 +160,10 @@ def _label(folder: Path) -> str:
 
 
 def _is_old(path: Path) -> bool:
-    newest = max(file.stat().st_mtime for file in [path, *path.rglob("*")])
+    try:
+        newest = max(file.stat().st_mtime for file in [path, *path.rglob("*")])
+    except FileNotFoundError:  # whoever made it has just finished with it
+        return False
     return time.time() - newest > OLD_S
 
 

@@ -133,10 +133,22 @@ def sync_tree(folder: Path) -> None:
 
 
 def tree_bytes(path: Path) -> int:
-    """Bytes of a file, or of all files in a folder."""
-    if path.is_file():
-        return path.stat().st_size
-    return sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
+    """Bytes of a file, or of all files in a folder; what goes meanwhile counts nothing.
+
+    Errors: VectorsUnreadable.
+    """
+    with readable(path):
+        if path.is_file():
+            return path.stat().st_size
+        files = (Path(root, name) for root, _, names in os.walk(path) for name in names)
+        return sum(map(_file_bytes, files))
+
+
+def _file_bytes(file: Path) -> int:
+    try:
+        return file.stat().st_size
+    except FileNotFoundError:  # a writer has just renamed or removed it
+        return 0
 
 
 def _free(path: Path) -> str:

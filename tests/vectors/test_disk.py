@@ -16,7 +16,7 @@ import pytest
 from patcache.errors import WriteFailed
 from patcache.hashing import text_keys
 from patcache.vectors import disk, journal, npyfile
-from patcache.vectors.disk import explained, replace_file
+from patcache.vectors.disk import explained, replace_file, tree_bytes
 from patcache.vectors.folder import writer_lock
 from patcache.vectors.rows import open_rows
 from patcache.vectors.verify import check_rows
@@ -263,3 +263,12 @@ def test_readers_of_an_old_map_stay_right_while_a_writer_appends_and_fails(
         with pytest.raises(WriteFailed):
             rows.append(text_keys(texts(1500, 1600)), vectors(1500, 1600), RUN)
     assert reader.gather(np.arange(700)).tolist() == vectors(0, 700).tolist()
+
+
+def test_a_file_that_goes_while_bytes_are_counted_counts_nothing(tmp_path: Path) -> None:
+    (tmp_path / "inner").mkdir()
+    (tmp_path / "inner" / "stays").write_bytes(b"12345")
+    (tmp_path / "gone").symlink_to(tmp_path / "nowhere")  # named, but not there any more
+    assert tree_bytes(tmp_path) == 5
+    assert tree_bytes(tmp_path / "inner" / "stays") == 5
+    assert tree_bytes(tmp_path / "nowhere") == 0
