@@ -140,9 +140,8 @@ def index_paths(folder: Path, spec_id: str, kind: IndexKind) -> tuple[Path, Path
 def read_info(folder: Path, spec_id: str, kind: IndexKind) -> IndexInfo | None:
     """What an index says of itself; None where there is none that can be used."""
     path, info_path = index_paths(folder, spec_id, kind)
-    if not path.exists():
-        return None
     try:
+        path.stat()
         return IndexInfo(**json.loads(info_path.read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError):
         return None  # a build that was killed, or another version's: it is made anew

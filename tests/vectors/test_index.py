@@ -256,6 +256,9 @@ def test_a_folder_that_cannot_be_written_is_searched_and_said(
     def refuse(*_: Any, **__: Any) -> None:
         raise PermissionError(errno.EACCES, "Permission denied")
 
+    with monkeypatch.context() as patched:  # nor may it be looked into
+        patched.setattr(Path, "stat", refuse)
+        assert read_info(tmp_path, rows.spec.spec_id, "hnsw") is None
     monkeypatch.setattr("filelock.FileLock.acquire", refuse)
     found = ready_index(tmp_path, rows, "hnsw").search(rows.gather(np.arange(60, 61)), 1)
     assert found.rows.tolist() == [[60]]
