@@ -12,8 +12,8 @@ import numpy as np
 from patcache.embedders.base import Context, Resolved, Scores
 from patcache.embedders.batches import Batches, Prepared, is_out_of_memory, pad
 from patcache.embedders.hub import locate
-from patcache.embedders.installed import quieten_transformers, versions
 from patcache.embedders.model_folder import (
+    PROBE,
     config_digest,
     own_max_tokens,
     position_limit,
@@ -23,13 +23,21 @@ from patcache.embedders.model_folder import (
     weights_digest,
 )
 from patcache.embedders.settings import stated_prompts
-from patcache.embedders.transformer import PROBE, batch_tokens, pick_device
-from patcache.errors import ModelRefused, in_one_line
-from patcache.records import Runtime, Spec
+from patcache.embedders.torch_network import (
+    batch_tokens,
+    open_network,
+    pick_device,
+    provenance_of,
+    refuse_missing,
+    require_torch,
+)
+from patcache.errors import ModelRefused
+from patcache.records import Spec
 
 if TYPE_CHECKING:
     from patcache.records import FloatArray
 
+WITHOUT_CLASSIFIER = "a cross-encoder is saved with its classifier; an embedding model has none"
 OUTPUTS = {1: "logit", 2: "difference"}  # by number of labels
 # Keys of config.json about what sentence-transformers makes of the logit.
 ACTIVATION_KEYS = ("sbert_ce_default_activation_function", "sentence_transformers")
@@ -117,12 +125,15 @@ def load(resolved: Resolved, context: Context) -> CrossEncoder:
     network has more than two labels.
     """
     settings, label, runtime = resolved.settings, resolved.label, context.runtime
-    _require_torch(label)
+    require_torch(label)
     folder = locate(settings["model"], settings["revision"], label)
     files = weight_files(folder, label)
     max_tokens = _max_tokens(folder, settings["max_tokens"], label)
     device = pick_device(runtime, label)
-    tokenizer, model = _open(folder, device, label)
+    tokenizer, model, missing = open_network(
+        folder, device, label, auto="AutoModelForSequenceClassification"
+    )
+    refuse_missing(missing, folder, label, WITHOUT_CLASSIFIER)
     n_special = tokenizer.num_special_tokens_to_add(pair=True)
     if max_tokens <= n_special:  # tokenizers would leave the pair whole
         raise ModelRefused(
@@ -146,7 +157,7 @@ def load(resolved: Resolved, context: Context) -> CrossEncoder:
         "text": settings["text"],
     }
     budget = runtime.batch_tokens or batch_tokens(device)
-    provenance = _provenance(folder, runtime, device)
+    provenance = provenance_of(folder, runtime, device, model, "fp32", label)
     return CrossEncoder(Spec(label, identity, dim=1), model, tokenizer, budget, provenance)
 
 
@@ -168,53 +179,3 @@ def _output(model: Any, label: str) -> str:
             "give a network that was trained to score pairs",
         )
     return OUTPUTS[n_labels]
-
-
-def _open(folder: Path, device: str, label: str) -> tuple[Any, Any]:
-    """Tokenizer and network, ready to compute, every weight from the folder."""
-    import torch
-    from transformers import AutoModelForSequenceClassification, AutoTokenizer
-
-    quieten_transformers()  # what matters of its reports, missing weights, is refused below
-    torch.set_float32_matmul_precision("highest")  # no TF32
-    torch.backends.cudnn.allow_tf32 = False
-    options: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
-    try:
-        tokenizer = AutoTokenizer.from_pretrained(folder, **options)
-        model, found = AutoModelForSequenceClassification.from_pretrained(
-            folder, dtype=torch.float32, use_safetensors=True, output_loading_info=True, **options
-        )
-    except Exception as error:  # transformers and safetensors raise many kinds
-        raise ModelRefused(f"{label} cannot be loaded from {folder}", in_one_line(error)) from error
-    if missing := sorted(found["missing_keys"]):
-        raise ModelRefused(
-            f"{label} lacks weights, which would be random numbers",
-            f"{len(missing)} tensors are not in {folder}, such as {missing[0]}",
-            "a cross-encoder is saved with its classifier; an embedding model has none",
-        )
-    tokenizer.truncation_side = "right"  # the beginning of a text counts
-    model.config.use_cache = False  # keys and values are for generating text
-    return tokenizer, model.eval().to(device)
-
-
-def _provenance(folder: Path, runtime: Runtime, device: str) -> dict[str, Any]:
-    import torch
-
-    if runtime.threads:
-        torch.set_num_threads(runtime.threads)
-    return {
-        **versions("torch", "transformers", "tokenizers", "numpy"),
-        "threads": torch.get_num_threads(),
-        "gpu": torch.cuda.get_device_name(device) if device.startswith("cuda") else None,
-        "folder": str(folder),
-    }
-
-
-def _require_torch(label: str) -> None:
-    try:
-        import torch  # noqa: F401
-        import transformers  # noqa: F401
-    except ImportError as error:
-        raise ModelRefused(
-            f"{label} needs torch and transformers", str(error), "pip install 'patcache[torch]'"
-        ) from error

@@ -26,10 +26,9 @@ from patcache.embedders.batches import (
 )
 from patcache.embedders.finish import Finish
 from patcache.embedders.installed import n_cores, versions
-from patcache.embedders.model_folder import identity_of, read_facts, tokenizer_digest
+from patcache.embedders.model_folder import PROBE, identity_of, read_facts, tokenizer_digest
 from patcache.embedders.onnx_graph import read_graph
 from patcache.embedders.settings import POOLINGS
-from patcache.embedders.transformer import PROBE
 from patcache.errors import ModelRefused
 from patcache.records import Role, Runtime, Spec
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,9 +20,9 @@ from patcache.embedders.batches import (
 )
 from patcache.embedders.finish import Finish
 from patcache.embedders.hub import locate
-from patcache.embedders.installed import quieten_transformers, versions
 from patcache.embedders.model_code import code_identity, refuse_code
 from patcache.embedders.model_folder import (
+    PROBE,
     config_digest,
     identity_of,
     read_facts,
@@ -32,6 +31,14 @@ from patcache.embedders.model_folder import (
     weight_files,
     weights_digest,
 )
+from patcache.embedders.torch_network import (
+    batch_tokens,
+    open_network,
+    pick_device,
+    provenance_of,
+    refuse_missing,
+    require_torch,
+)
 from patcache.errors import ModelRefused
 from patcache.records import Role, Runtime, Spec
 
@@ -39,12 +46,6 @@ if TYPE_CHECKING:
     import torch
 
     from patcache.records import FloatArray
-
-PROBE = "Ein Verfahren, USB-C 3.5mm Ünïcode 混凝土 AND\tlithium-ion"
-BATCH_TOKENS = {"cpu": 1024, "mps": 8192, "cuda": 16_384}
-LARGE_CARD_BYTES, LARGE_CARD_TOKENS = 40_000_000_000, 65_536
-
-log = logging.getLogger(__name__)
 
 
 class TransformerEmbedder:
@@ -202,7 +203,7 @@ def load(resolved: Resolved, context: Context) -> TransformerEmbedder:
     Code of the model runs only where the setting trust_remote_code asks for it.
     Errors: ModelRefused where torch, the model or the device is missing, or weights are.
     """
-    _require_torch(resolved.label)
+    require_torch(resolved.label)
     settings, label = resolved.settings, resolved.label
     is_trusted = bool(settings.get("trust_remote_code", False))
     folder = locate(settings["model"], settings["revision"], label, with_code=is_trusted)
@@ -210,11 +211,15 @@ def load(resolved: Resolved, context: Context) -> TransformerEmbedder:
     code = code_identity(folder, label) if is_trusted else refuse_code(folder, label)
     facts = read_facts(folder, settings, label)
     device = pick_device(context.runtime, label)
-    tokenizer, model = _open(folder, settings["arithmetic"], device, label, is_trusted=is_trusted)
+    arithmetic = settings["arithmetic"]
+    tokenizer, model, missing = open_network(
+        folder, device, label, arithmetic=arithmetic, is_trusted=is_trusted
+    )
+    refuse_missing([key for key in missing if "pooler" not in key], folder, label)
     probe_ids = tokenizer(PROBE)["input_ids"]
     identity = {
         "embedder": "transformer",
-        "engine": {"name": "torch", "arithmetic": settings["arithmetic"]},
+        "engine": {"name": "torch", "arithmetic": arithmetic},
         "weights": weights_digest(files),
         "config": config_digest(read_json(folder / "config.json")),
         "tokenizer": tokenizer_digest(folder, probe_ids),
@@ -225,104 +230,8 @@ def load(resolved: Resolved, context: Context) -> TransformerEmbedder:
     width = _width(model, probe_ids, label)
     spec = Spec(label, identity, facts.output_dim(width))
     budget = context.runtime.batch_tokens or batch_tokens(device)
-    provenance = _provenance(folder, context.runtime, device, model, settings["arithmetic"], label)
+    provenance = provenance_of(folder, context.runtime, device, model, arithmetic, label)
     return TransformerEmbedder(spec, model, tokenizer, finish, width, budget, provenance)
-
-
-def batch_tokens(device: str) -> int:
-    """Tokens in a batch that suit a device: few on a CPU, more where there is memory for them."""
-    import torch
-
-    kind = device.partition(":")[0]
-    if kind == "cuda" and torch.cuda.get_device_properties(device).total_memory >= LARGE_CARD_BYTES:
-        return LARGE_CARD_TOKENS
-    return BATCH_TOKENS.get(kind, BATCH_TOKENS["cpu"])
-
-
-def is_native(arithmetic: str, device: str) -> bool | None:
-    """Whether a device computes in that format itself; None where torch cannot say."""
-    import torch
-
-    if arithmetic == "fp32":
-        return True
-    if device.startswith("cuda"):
-        return arithmetic == "fp16" or torch.cuda.is_bf16_supported(including_emulation=False)
-    capabilities = getattr(torch.cpu, "get_capabilities", None)
-    if device != "cpu" or capabilities is None:
-        return None
-    return any(has for name, has in capabilities().items() if arithmetic in name)
-
-
-def pick_device(runtime: Runtime, label: str) -> str:
-    """The device asked for, or the best there is.
-
-    Errors: ModelRefused if it is not there and the CPU is not allowed instead.
-    """
-    import torch
-
-    has = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
-    asked = runtime.device
-    if asked == "auto":
-        return next((name for name, is_there in has.items() if is_there), "cpu")
-    kind, _, number = asked.partition(":")
-    is_there = kind == "cpu" or has.get(kind, False)
-    if kind == "cuda" and number and is_there:
-        is_there = int(number) < torch.cuda.device_count()
-    if is_there:
-        return asked
-    if runtime.allow_cpu:
-        return "cpu"
-    raise ModelRefused(
-        f"asked for {asked} for {label}, but torch {torch.__version__} does not have it here",
-        f"it has cpu{''.join(', ' + name for name, is_there in has.items() if is_there)}",
-        "drop the device, or allow the CPU (--allow-cpu)",
-    )
-
-
-def _open(
-    folder: Path, arithmetic: str, device: str, label: str, *, is_trusted: bool
-) -> tuple[Any, Any]:
-    """Tokenizer and network, ready to compute, every weight from the folder."""
-    import torch
-    from transformers import AutoTokenizer
-
-    quieten_transformers()  # what matters of its reports, missing weights, is refused below
-    dtype = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}[arithmetic]
-    torch.set_float32_matmul_precision("highest")  # no TF32
-    torch.backends.cudnn.allow_tf32 = False
-    options: dict[str, Any] = {"local_files_only": True, "trust_remote_code": is_trusted}
-    try:
-        tokenizer = AutoTokenizer.from_pretrained(folder, **options)
-        model, found = _open_network(folder, {**options, "dtype": dtype})
-    except (OSError, ValueError, KeyError, ImportError) as error:
-        first = str(error).strip().splitlines()[0][:300] if str(error).strip() else ""
-        raise ModelRefused(
-            f"{label} cannot be loaded from {folder}", f"{type(error).__name__}: {first}"
-        ) from error
-    missing = [key for key in found["missing_keys"] if "pooler" not in key]
-    if missing:
-        raise ModelRefused(
-            f"{label} lacks weights, which would be random numbers",
-            f"{len(missing)} tensors are not in {folder}, such as {missing[0]}",
-        )
-    tokenizer.truncation_side = "right"  # the beginning of a text counts, for every engine
-    model.config.use_cache = False  # keys and values are for generating text
-    return tokenizer, model.eval().to(device)
-
-
-def _open_network(folder: Path, options: Mapping[str, Any]) -> tuple[Any, Mapping[str, Any]]:
-    """The network with torch's own attention where its family has it, and what was loaded."""
-    from transformers import AutoModel
-
-    more = {"use_safetensors": True, "output_loading_info": True, **options}
-    try:
-        found = AutoModel.from_pretrained(folder, attn_implementation="sdpa", **more)
-    except ValueError as error:
-        if "scaled_dot_product_attention" not in str(error):
-            raise
-        found = AutoModel.from_pretrained(folder, attn_implementation="eager", **more)
-    model, report = found
-    return model, report
 
 
 def _width(model: Any, ids: list[int], label: str) -> int:
@@ -338,36 +247,3 @@ def _width(model: Any, ids: list[int], label: str) -> int:
             f"{label} gives no last layer for a text", f"{type(error).__name__}: {error}"
         ) from error
     return int(hidden.shape[-1])
-
-
-def _provenance(
-    folder: Path, runtime: Runtime, device: str, model: Any, arithmetic: str, label: str
-) -> dict[str, Any]:
-    import torch
-
-    native = is_native(arithmetic, device)
-    if native is False:
-        log.warning(
-            "%s computes in %s, which this %s does not have: 7 to 60 times slower than fp32",
-            label,
-            arithmetic,
-            device,
-        )
-    return {
-        **versions("torch", "transformers", "tokenizers", "numpy"),
-        "threads": runtime.threads or torch.get_num_threads(),
-        "attention": getattr(model.config, "_attn_implementation", None),
-        "is_native": native,
-        "gpu": torch.cuda.get_device_name(device) if device.startswith("cuda") else None,
-        "folder": str(folder),
-    }
-
-
-def _require_torch(label: str) -> None:
-    try:
-        import torch  # noqa: F401
-        import transformers  # noqa: F401
-    except ImportError as error:
-        raise ModelRefused(
-            f"{label} needs torch and transformers", str(error), "pip install 'patcache[torch]'"
-        ) from error
