@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING
 
 import rich_click as click
@@ -58,7 +59,7 @@ def _repaired(store: StoreFolder, report: FolderReport, yes: bool) -> FolderRepo
         click.confirm("repair?", abort=True, err=True)
     with bar("repairing") as progress:
         after = verifying.repair(store, report, progress)
-    names = " ".join(after.labels)
+    names = shlex.join(after.labels)
     say(f"repaired vectors/{report.folder}" + (f"; next: patcache embed {names}" if names else ""))
     for fault in after.faults:
         if fault.is_damage:

@@ -133,7 +133,7 @@ def _indexes(store: StoreFolder) -> Iterator[Garbage]:
 
 def _jobs(store: StoreFolder) -> Iterator[Garbage]:
     for job in read_jobs(store):
-        if job.state == "died":
+        if job.state == "died" and not is_alive(job.pid):  # else it may only be stopped
             why = f"{job.command} {job.subject} of {job.started}, whose process is gone"
             yield _garbage(job_path(store, job), why)
 

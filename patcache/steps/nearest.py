@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from shlex import quote
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
@@ -99,7 +100,9 @@ def searchable_rows(store: StoreFolder, spec: Spec) -> AnyRows:
     rows = spec_rows(store, spec)
     if rows.n_rows == 0:
         raise NotThere(
-            f"{spec.label} has no vectors yet", "", f"run `patcache embed {spec.label} --all`"
+            f"{spec.label} has no vectors yet",
+            "",
+            f"run `patcache embed {quote(spec.label)} --all`",
         )
     return rows
 
@@ -126,7 +129,7 @@ def find_scope(store: StoreFolder, rows: AnyRows, queries: Sequence[Query], aske
         raise NotThere(
             f"none of the {len(patents):,} patents of this slice has a vector of {rows.spec.label}",
             slice_of(asked),
-            f"widen --years or --sections, or run `patcache embed {rows.spec.label} --all`",
+            f"widen --years or --sections, or run `patcache embed {quote(rows.spec.label)} --all`",
         )
     own = np.full(len(queries), -1, dtype=np.int64)
     for i, query in enumerate(queries):

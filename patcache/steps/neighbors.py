@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from shlex import quote
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -177,7 +178,8 @@ def _scope_notes(
     if found.note:
         yield found.note
     if missing := len(scope.patents) - scope.n_with_vector:
-        yield f"{missing:,} patents have no vector: `patcache embed {spec.label} --all`"
+        lack = "1 patent has" if missing == 1 else f"{missing:,} patents have"
+        yield f"{lack} no vector: `patcache embed {quote(spec.label)} --all`"
 
 
 def _few_words(n_hits: int, asked: Asked) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -14,7 +15,7 @@ from patcache.steps.embedding import embed
 from patcache.steps.removing import drop_spec, spec_contents
 from patcache.steps.rows import spec_rows
 from patcache.store import StoreFolder
-from patcache.store.jobs import read_jobs, running_job
+from patcache.store.jobs import job_path, read_jobs, running_job
 from patcache.store.specs import add_spec, specs
 from patcache.vectors.rows import open_rows
 from tests.steps.study_by_hand import LetterEmbedder, random_study
@@ -122,6 +123,16 @@ def test_what_a_model_is_made_from_stays_while_one_is_embedded(store: StoreFolde
         assert [item.path for item in collect(store, garbage).busy] == [store.cache_path]
     assert set(names(find_garbage(store, cache=True), store)) == {"cache", "fit-abc"}
     assert len(collect(store, garbage).removed) == 1
+
+
+def test_the_job_of_a_stopped_process_stays(store: StoreFolder) -> None:
+    with running_job(store, "embed", "m", "texts"):
+        (job,) = read_jobs(store)
+        path = job_path(store, job)
+        silent = {**json.loads(path.read_text()), "heartbeat_at": job.heartbeat_at - 100}
+        path.write_text(json.dumps(silent))
+        assert [job.state for job in read_jobs(store)] == ["died"]
+        assert find_garbage(store) == []
 
 
 def test_what_came_into_use_since_it_was_shown_stays(store: StoreFolder) -> None:

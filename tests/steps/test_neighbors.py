@@ -234,6 +234,14 @@ def test_where_patents_are_is_found_anew_for_other_vectors(letters: StoreFolder)
     assert patent_rows(letters, spec_rows(letters, spec)).rows.tolist() == [0, 1, 2, 0, -1, 1]
 
 
+def test_a_label_with_a_space_is_quoted_in_what_to_run_next(store: StoreFolder) -> None:
+    add_patents(store, [(None, "aa"), (None, "ab")])
+    embed(store, ModelRequest("my letters"), embedder=LetterEmbedder("my letters"), all_texts=True)
+    add_patents(store, [(None, "bb")], first_id=2)
+    found = look_up(store, "P0", model="my letters")
+    assert found.notes[-1] == "1 patent has no vector: `patcache embed 'my letters' --all`"
+
+
 def test_indexes_are_listed_with_what_they_are_worth(store: StoreFolder) -> None:
     add_patents(store, random_texts(200, seed=1))
     embedded(store, LetterEmbedder())
