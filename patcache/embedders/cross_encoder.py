@@ -156,9 +156,17 @@ def load(resolved: Resolved, context: Context) -> CrossEncoder:
         "storage": "float32",
         "text": settings["text"],
     }
+    _set_threads(runtime.threads)
     budget = runtime.batch_tokens or batch_tokens(device)
     provenance = provenance_of(folder, runtime, device, model, "fp32", label)
     return CrossEncoder(Spec(label, identity, dim=1), model, tokenizer, budget, provenance)
+
+
+def _set_threads(n_threads: int | None) -> None:
+    import torch
+
+    if n_threads:
+        torch.set_num_threads(n_threads)
 
 
 def _max_tokens(folder: Path, asked: int | None, label: str) -> int:

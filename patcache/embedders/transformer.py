@@ -40,7 +40,7 @@ from patcache.embedders.torch_network import (
     require_torch,
 )
 from patcache.errors import ModelRefused
-from patcache.records import Role, Runtime, Spec
+from patcache.records import Role, Spec
 
 if TYPE_CHECKING:
     import torch
