@@ -16,9 +16,8 @@ from patcache.embedders.finish import Dense, read_dense
 from patcache.errors import ModelRefused, in_one_line
 from patcache.hashing import canonical_json, file_digest, settings_digest, unchanged_digest
 
-PROBE = (
-    "Ein Verfahren, USB-C 3.5mm Ünïcode 混凝土 AND\tlithium-ion"  # its ids tell tokenizers apart
-)
+# Its ids tell one tokenizer from another.
+PROBE = "Ein Verfahren, USB-C 3.5mm Ünïcode 混凝土 AND\tlithium-ion"
 UNLIMITED = 1_000_000  # tokenizers without a limit say 1e30
 # Families that count positions from padding_idx + 1, so that fewer are left for tokens.
 OFFSET_FAMILIES = ("roberta", "xlm-roberta", "camembert", "mpnet", "xlm-roberta-xl", "ibert")
