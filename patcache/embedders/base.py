@@ -119,6 +119,7 @@ class StagedScorer(PairScorer, Protocol):
 
 
 # Kinds that are Shared, and the settings of what they do with the vectors of tokens.
+PAIR_KINDS = ("bm25", "cross-encoder")  # scorers of pairs, known before one is loaded
 SHARED_KINDS = ("transformer", "onnx")
 AFTER_TOKENS = ("pooling", "normalize", "truncate_dim", "storage")
 

@@ -174,7 +174,7 @@ def _embed_models(
     for group in alike.values():
         members = [asked[i] for i in group]
         labels = ", ".join(each.model.label for each in members)
-        with running_job(store, "embed", labels, "texts", progress) as advance:
+        with running_job(store, "embed", labels, members[0].model.unit, progress) as advance:
             found = _load_and_encode(store, members, runtime, advance, refit=refit)
         reports.update(zip(group, found, strict=True))
     return [reports[i] for i in range(len(models))]

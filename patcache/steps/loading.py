@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from patcache.embedders.base import (
+from patcache.embedders.base import PAIR_KINDS, (
     AnyModel,
     Context,
     Embedder,
@@ -71,6 +71,13 @@ class Model:
             return None
         known = self.resolved
         return Source(known.kind, known.label, known.settings, known.is_fitted)
+
+    @property
+    def unit(self) -> str:
+        """What it encodes: "texts", or "pairs" of them."""
+        if self.spec is not None:
+            return "pairs" if self.spec.is_pairs else "texts"
+        return "pairs" if self.resolved and self.resolved.kind in PAIR_KINDS else "texts"
 
     def asked(self, whole: Spec) -> Spec:
         """The spec that was asked for, given that of the vectors as they are encoded.

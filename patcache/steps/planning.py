@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from patcache.embedders.base import Resolved
+from patcache.embedders.base import PAIR_KINDS, Resolved
 from patcache.embedders.settings import stated_prompts
 from patcache.listing import Listing, column
 from patcache.quantities import bytes_text
@@ -153,7 +153,7 @@ def _of_unmade(
         "embedder": resolved.kind,
         "text": settings["text"],
         "prompts": stated_prompts(settings.get("prompts", NO_PROMPTS), model.label),
-        "pairs": resolved.kind == "bm25",
+        "pairs": resolved.kind in PAIR_KINDS,
     }
     spec = Spec(model.label, identity, 1)
     needed = find_needed(store, spec, scopes)
