@@ -23,7 +23,7 @@ from patcache.embedders.installed import quieten_transformers, versions
 from patcache.embedders.model_folder import position_limit, read_json, weight_files
 from patcache.embedders.onnx import INPUTS, open_tokenizer
 from patcache.embedders.presets import resolve
-from patcache.errors import ModelRefused
+from patcache.errors import ModelRefused, WriteFailed, in_one_line
 from patcache.records import ModelRequest
 
 if TYPE_CHECKING:
@@ -112,7 +112,8 @@ def torch_model(name: str) -> tuple[Resolved, Path]:
 def replaced_folder(out_folder: Path) -> Iterator[Path]:
     """A folder to fill, which takes the name out_folder when all went well.
 
-    Errors: ModelRefused where out_folder holds something that was not exported by patcache.
+    Errors: ModelRefused where out_folder holds something that was not exported by patcache;
+    WriteFailed.
     """
     if out_folder.exists() and not out_folder.is_dir():
         raise ModelRefused(f"{out_folder} is a file", "", "name a folder for the graph")
@@ -123,14 +124,21 @@ def replaced_folder(out_folder: Path) -> Iterator[Path]:
             f"it has no {RECORD}",
             "name a new folder",
         )
-    out_folder.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=".export-", dir=out_folder.parent) as parent:
-        aside = Path(parent) / "new"
-        aside.mkdir()
-        yield aside
-        if out_folder.is_dir():
-            out_folder.rename(Path(parent) / "old")
-        aside.rename(out_folder)
+    try:
+        out_folder.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".export-", dir=out_folder.parent) as parent:
+            aside = Path(parent) / "new"
+            aside.mkdir()
+            yield aside
+            if out_folder.is_dir():
+                out_folder.rename(Path(parent) / "old")
+            aside.rename(out_folder)
+    except OSError as error:
+        raise WriteFailed(
+            f"{out_folder} cannot be written",
+            in_one_line(error),
+            "nothing is left behind; name a folder that can be written, on a disk with room",
+        ) from error
 
 
 def write_record(folder: Path, record: Mapping[str, Any]) -> None:
@@ -161,10 +169,9 @@ def _open_eager(model_folder: Path) -> Any:
             local_files_only=True,
             attn_implementation="eager",
         )
-    except (OSError, ValueError, KeyError, ImportError) as error:
-        first = str(error).strip().splitlines()[0][:300] if str(error).strip() else ""
+    except Exception as error:  # transformers and safetensors raise many kinds
         raise ModelRefused(
-            f"{model_folder} cannot be loaded to export it", f"{type(error).__name__}: {first}"
+            f"{model_folder} cannot be loaded to export it", in_one_line(error)
         ) from error
     model.config.use_cache = False
     return model.eval()
@@ -294,7 +301,12 @@ def _check_tokenizer(model_folder: Path) -> None:
     path = model_folder / "tokenizer.json"
     why = "it has no tokenizer.json, which the graph is run with"
     if path.is_file():
-        theirs = AutoTokenizer.from_pretrained(model_folder, local_files_only=True)
+        try:
+            theirs = AutoTokenizer.from_pretrained(model_folder, local_files_only=True)
+        except Exception as error:  # transformers raises many kinds
+            raise ModelRefused(
+                f"{model_folder} cannot be loaded to export it", in_one_line(error)
+            ) from error
         ours = open_tokenizer(path, CHECK_TOKENS)
         wanted = [theirs(text, truncation=True, max_length=CHECK_TOKENS) for text in GRAPH_TEXTS]
         if [t["input_ids"] for t in wanted] == [ours.encode(text).ids for text in GRAPH_TEXTS]:

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from patcache.embedders.base import PAIR_KINDS, (
+from patcache.embedders.base import (
+    PAIR_KINDS,
     AnyModel,
     Context,
     Embedder,

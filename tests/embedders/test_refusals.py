@@ -11,11 +11,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from click.testing import CliRunner
 
+from patcache.cli import cli
 from patcache.embedders.base import Context
+from patcache.embedders.export import export_onnx, replaced_folder
 from patcache.embedders.presets import resolve
 from patcache.embedders.tensors import open_tensors
-from patcache.errors import ModelRefused
+from patcache.errors import ModelRefused, WriteFailed
 from patcache.records import ModelRequest
 from tests.embedders.tiny import copied, opened, save_tokenizer, tiny_bert, tiny_cross_encoder
 
@@ -346,3 +349,36 @@ def test_damaged_model2vec_folders_are_refused(
     folder = static_tokens(tmp_path / "static", **changed)
     with pytest.raises(ModelRefused, match=message):
         opened(folder)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"), [("model.safetensors", b"garbage" * 9), ("config.json", b"{")]
+)
+def test_a_damaged_network_is_not_exported_and_nothing_is_left(
+    tmp_path: Path, name: str, content: bytes
+) -> None:
+    pytest.importorskip("onnx")
+    pytest.importorskip("onnxruntime")
+    folder = damaged(tiny_bert(tmp_path / "good"), tmp_path / "bert", name, content)
+    with pytest.raises(ModelRefused, match=r"cannot be loaded to export it|is damaged"):
+        export_onnx(folder, tmp_path / "out" / "graph")
+    assert list((tmp_path / "out").iterdir()) == []
+
+
+def test_a_graph_that_cannot_be_written_is_said_so(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    with (
+        pytest.raises(WriteFailed, match="graph cannot be written"),
+        replaced_folder(tmp_path / "file" / "graph"),
+    ):
+        raise AssertionError("it cannot begin")
+
+
+def test_texts_to_measure_8_bits_by_must_be_utf8(tmp_path: Path) -> None:
+    texts = word_file(tmp_path, "texts.txt", b"caf\xe9\n")
+    folder = tiny_bert(tmp_path / "bert")
+    arguments = ["models", "export-onnx", str(folder), str(tmp_path / "out"), "--int8"]
+    result = CliRunner().invoke(cli, [*arguments, "--texts", str(texts)])
+    assert result.exit_code == 2
+    assert "UTF-8" in result.stderr
+    assert not (tmp_path / "out").exists()
