@@ -362,7 +362,7 @@ def test_a_damaged_network_is_not_exported_and_nothing_is_left(
     folder = damaged(tiny_bert(tmp_path / "good"), tmp_path / "bert", name, content)
     with pytest.raises(ModelRefused, match=r"cannot be loaded to export it|is damaged"):
         export_onnx(folder, tmp_path / "out" / "graph")
-    assert list((tmp_path / "out").iterdir()) == []
+    assert list(tmp_path.glob("out/*")) == []  # perhaps not even the folder around it
 
 
 def test_a_graph_that_cannot_be_written_is_said_so(tmp_path: Path) -> None:
