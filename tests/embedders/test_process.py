@@ -66,7 +66,7 @@ def test_answers_come_to_who_asked(named: Any) -> None:
 
 
 def test_an_error_of_loading_or_encoding_is_raised_here(named: Any) -> None:
-    with pytest.raises(RuntimeError, match="no such weights"):
+    with pytest.raises(ModelRefused, match="RuntimeError: no such weights"):
         EncoderProcess(named("Missing"), Context())
     with pytest.raises(ModelRefused, match="there is no .*Nothing"):
         EncoderProcess(named("Nothing"), Context())
