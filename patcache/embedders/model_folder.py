@@ -169,6 +169,19 @@ def own_max_tokens(folder: Path, label: str) -> int:
     return min(known)
 
 
+def refuse_too_short(max_tokens: int, n_special: int, label: str) -> None:
+    """Errors: ModelRefused where no token of a text fits beside those that stand around it.
+
+    Tokenizers would leave the text whole then.
+    """
+    if max_tokens <= n_special:
+        raise ModelRefused(
+            f"{label} cannot cut a text to {max_tokens} tokens",
+            f"{n_special} of them stand around the text",
+            f"give --max-tokens {n_special + 1} or more",
+        )
+
+
 def position_limit(config: Mapping[str, Any]) -> int | None:
     """How many tokens the positions of a network reach; None where it has no such limit."""
     stated = next((config[key] for key in POSITION_KEYS if config.get(key)), None)

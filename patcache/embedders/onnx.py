@@ -26,7 +26,13 @@ from patcache.embedders.batches import (
 )
 from patcache.embedders.finish import Finish
 from patcache.embedders.installed import n_cores, versions
-from patcache.embedders.model_folder import PROBE, identity_of, read_facts, tokenizer_digest
+from patcache.embedders.model_folder import (
+    PROBE,
+    identity_of,
+    read_facts,
+    refuse_too_short,
+    tokenizer_digest,
+)
 from patcache.embedders.onnx_graph import read_graph
 from patcache.embedders.settings import POOLINGS
 from patcache.errors import ModelRefused
@@ -220,6 +226,7 @@ def load(resolved: Resolved, context: Context) -> OnnxEmbedder:
     graph, folder = Path(settings["model"]), Path(settings["tokenizer"])
     facts = read_facts(folder, settings, label)
     tokenizer = open_tokenizer(folder / "tokenizer.json", facts.max_tokens)
+    refuse_too_short(facts.max_tokens, tokenizer.num_special_tokens_to_add(False), label)
     threads = context.runtime.threads or n_cores()
     session = open_session(graph, context.runtime, label)
     output = _output(session, settings["output"], label)

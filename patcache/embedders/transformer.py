@@ -27,6 +27,7 @@ from patcache.embedders.model_folder import (
     identity_of,
     read_facts,
     read_json,
+    refuse_too_short,
     tokenizer_digest,
     weight_files,
     weights_digest,
@@ -216,6 +217,7 @@ def load(resolved: Resolved, context: Context) -> TransformerEmbedder:
         folder, device, label, arithmetic=arithmetic, is_trusted=is_trusted
     )
     refuse_missing([key for key in missing if "pooler" not in key], folder, label)
+    refuse_too_short(facts.max_tokens, tokenizer.num_special_tokens_to_add(pair=False), label)
     probe_ids = tokenizer(PROBE)["input_ids"]
     identity = {
         "embedder": "transformer",

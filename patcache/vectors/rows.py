@@ -13,7 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, Self, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, Self, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -152,16 +152,28 @@ class Rows(ABC, Generic[Vectors]):
     def _count(self, vectors: Vectors) -> int: ...
 
     def _stored(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Values in the storage dtype. Errors: ModelRefused where a finite one would overflow."""
+        """Values in the storage dtype.
+
+        Errors: ModelRefused where a finite one would overflow, or nothing be left of a vector.
+        """
         with np.errstate(over="ignore"):
             stored = values.astype(self.dtype, copy=False)
-        if stored.dtype != values.dtype and (np.isfinite(values) & ~np.isfinite(stored)).any():
-            raise ModelRefused(
-                f"the vectors of {self.spec.label} do not fit {self.spec.storage}",
-                f"the largest value is {np.abs(values[np.isfinite(values)]).max():.4g}",
-                "store them as they are: --storage float32",
-            )
+        if stored.dtype == values.dtype:
+            return stored
+        if (np.isfinite(values) & ~np.isfinite(stored)).any():
+            self._refuse(f"the largest value is {np.abs(values[np.isfinite(values)]).max():.4g}")
+        if values.ndim == 2:
+            n_lost = int(((stored == 0).all(axis=1) & (values != 0).any(axis=1)).sum())
+            if n_lost:
+                self._refuse(f"nothing would be left of {n_lost:,} of {len(values):,}: too short")
         return stored
+
+    def _refuse(self, why: str) -> NoReturn:
+        raise ModelRefused(
+            f"the vectors of {self.spec.label} do not fit {self.spec.storage}",
+            why,
+            "store them as they are: --storage float32",
+        )
 
     def _length(self, name: str) -> int:
         """Items of a file that the journal names."""

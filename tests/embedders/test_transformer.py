@@ -380,3 +380,10 @@ def test_preparing_ahead_gives_what_encoding_gives(tmp_path: Path) -> None:
     )
     assert np.array_equal(ahead.vectors, at_once.vectors)
     assert ahead.n_truncated == at_once.n_truncated == 1
+
+
+def test_a_limit_that_leaves_no_room_for_a_text_is_refused(tmp_path: Path) -> None:
+    folder = tiny_bert(tmp_path)
+    with pytest.raises(ModelRefused, match="give --max-tokens 3 or more"):
+        opened(folder, max_tokens=2)
+    assert opened(folder, max_tokens=3).encode(["a valve"], "query").n_truncated == 1

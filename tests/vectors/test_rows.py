@@ -328,3 +328,13 @@ def test_a_line_says_where_its_rows_came_from(folder: Path) -> None:
         {"library": "1.0"},
     )
     assert open_rows(folder, spec_of()).blocks[0].run == RUN
+
+
+def test_vectors_too_short_for_the_storage_are_refused_and_zero_ones_are_not(folder: Path) -> None:
+    rows = open_rows(folder, spec_of(storage="float16"))
+    with rows.writing():
+        with pytest.raises(ModelRefused, match="nothing would be left of 1 of 2"):
+            short = np.array([[1e-9, 0, 0], [1, 0, 1e-9]], dtype=np.float32)
+            rows.append(text_keys(["a", "b"]), short, RUN)
+        rows.append(text_keys(["a"]), np.zeros((1, 3), dtype=np.float32), RUN)
+    assert rows.n_rows == 1
