@@ -57,7 +57,7 @@ def filled(path: Path, distances: Any) -> StoreFolder:
             f"INSERT INTO data.tuples SELECT 1, range, 1, 0, [0], 2010, 'A'"
             f" FROM range({len(CELLS) * N_TUPLES})"
         )
-        insert(cursor, "specs", [(i, i, "random", 2, False, "{}", NOW) for i in ids])
+        insert(cursor, "specs", [(i, i, "random", 2, False, "{}", NOW, i) for i in ids])
         n_tuples = len(CELLS) * N_TUPLES
         insert(cursor, "scores", [(1, i, SCORING, n_tuples, NOW) for i in ids])
         totals = [(1, i, SCORING, *cell, N_TUPLES, 0, 0) for i in ids for cell in CELLS]

@@ -42,7 +42,11 @@ def fill(path: Path, tuples: Tuples, name: str = "main", sample_id: int = 1) -> 
         if sample_id == 1:
             _shapes(cursor, shape_ids)
             labels = list(tuples.values)
-            _insert(cursor, "specs", [(_id(m), m, "random", 2, False, "{}", NOW) for m in labels])
+            _insert(
+                cursor,
+                "specs",
+                [(_id(m), m, "random", 2, False, "{}", NOW, _id(m)) for m in labels],
+            )
             encodings = [(_id(m), NOW, 100, 0, 2.5, "cpu", "{}") for m in labels]
             _insert(cursor, "encodings", encodings)
         _insert(cursor, "samples", [(sample_id, name, "drawn", 1, "{}", "digest", NOW)])
