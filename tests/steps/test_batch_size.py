@@ -166,11 +166,11 @@ def test_minilm_on_real_patents_gives_the_same_rcis_at_1_7_and_64(
     for size in BATCHES:
         store = Store(tmp_path / f"store{size}")
         store.import_files(shared / "data" / "patents_en.parquet")
-        store.sample("main", targets=4, seed=1)
+        store.sample("main", targets=2, seed=1)
         budget = 1 if size == 1 else size * 256
         runs.append(run_of(store, model, budget, batch_sizes, pooling="mean"))
     n_tuples = len(runs[0].distances)
-    assert n_tuples >= N_TUPLES
+    assert n_tuples >= 150
     changed = check(runs)
     record_property("tuples, near a tie, changed", (n_tuples, runs[0].near_ties.sum(), changed))
     assert max(changed) <= n_tuples // 100
