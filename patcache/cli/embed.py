@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
-from patcache.cli.options import model_options, runtime_options, store_option
+from patcache.cli.model_options import model_options, runtime_options
+from patcache.cli.options import store_option
 from patcache.cli.output import say
 from patcache.cli.progress import bar
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, TextIO
 
 import rich_click as click
 
+from patcache.cli.model_options import runtime_options
 from patcache.cli.options import (
     format_option,
-    runtime_options,
     sections_option,
     store_option,
     years_option,

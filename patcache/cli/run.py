@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import rich_click as click
 
-from patcache.cli.options import FiniteRange, format_option, runtime_options, store_here
+from patcache.cli.model_options import runtime_options
+from patcache.cli.options import FiniteRange, format_option, store_here
 from patcache.cli.output import say, say_lines
 from patcache.cli.progress import bar
 

@@ -118,8 +118,8 @@ class StagedScorer(PairScorer, Protocol):
         """Similarities of the pairs that were prepared."""
 
 
-# Kinds that are Shared, and the settings of what they do with the vectors of tokens.
 PAIR_KINDS = ("bm25", "cross-encoder")  # scorers of pairs, known before one is loaded
+# Kinds that are Shared, and the settings of what they do with the vectors of tokens.
 SHARED_KINDS = ("transformer", "onnx")
 AFTER_TOKENS = ("pooling", "normalize", "truncate_dim", "storage")
 

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from patcache.embedders.base import Context, Resolved, Scores
-from patcache.embedders.fits import Columns, Fit, read_fit, save_fit
+from patcache.embedders.fits import Columns, Fit, read_fit, save_fit, tokens_to_fit
 from patcache.embedders.installed import versions
 from patcache.embedders.tfidf import count_words
 from patcache.embedders.token_cache import BLOCK_TEXTS, TokenCache, Tokens
-from patcache.errors import ModelRefused
 from patcache.records import Spec
 
 if TYPE_CHECKING:
@@ -134,11 +133,5 @@ def load(resolved: Resolved, context: Context) -> Bm25Scorer:
 def _fit(resolved: Resolved, context: Context, cache: TokenCache) -> Fit:
     if context.fit_path is not None:
         return read_fit(context, context.fit_path)
-    if context.fit is None:
-        raise ValueError("bm25 needs the texts to fit on, or a stored fit")
-    tokens = cache.collect(context.fit)
-    if not len(tokens.ids):
-        raise ModelRefused(
-            f"{resolved.label} finds no word", f"in the {len(tokens)} texts to fit it on"
-        )
-    return fit_counts(tokens, cache.words, context.fit.digest)
+    tokens, digest = tokens_to_fit(resolved, context, cache)
+    return fit_counts(tokens, cache.words, digest)

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from patcache.embedders.base import Context
-from patcache.errors import VectorsDamaged
+from patcache.embedders.base import Context, Resolved
+from patcache.embedders.token_cache import TokenCache, Tokens
+from patcache.errors import ModelRefused, VectorsDamaged
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -30,6 +31,21 @@ class Fit:
     texts_digest: str
     n_texts: int
     components: NDArray[np.float32] | None = None
+
+
+def tokens_to_fit(resolved: Resolved, context: Context, cache: TokenCache) -> tuple[Tokens, str]:
+    """The words of the texts that a model is to be made from, and the digest of these texts.
+
+    Errors: ModelRefused where they hold no word.
+    """
+    if context.fit is None:
+        raise ValueError(f"{resolved.kind} needs the texts to fit on, or a stored fit")
+    tokens = cache.collect(context.fit)
+    if not len(tokens.ids):
+        raise ModelRefused(
+            f"{resolved.label} finds no word", f"in the {len(tokens)} texts to fit it on"
+        )
+    return tokens, context.fit.digest
 
 
 def save_fit(fit: Fit, folder: Path) -> None:

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from patcache.embedders.base import Context, Encoded, Resolved
-from patcache.embedders.fits import Columns, Fit, read_fit, save_fit
+from patcache.embedders.fits import Columns, Fit, read_fit, save_fit, tokens_to_fit
 from patcache.embedders.installed import versions
 from patcache.embedders.token_cache import BLOCK_TEXTS, TokenCache, Tokens
-from patcache.errors import ModelRefused
 from patcache.records import Role, Spec
 
 if TYPE_CHECKING:
@@ -122,15 +121,9 @@ def fit_words(resolved: Resolved, context: Context, cache: TokenCache) -> tuple[
 
     Errors: ModelRefused where the corpus has no word.
     """
-    if context.fit is None:
-        raise ValueError(f"{resolved.kind} needs the texts to fit on, or a stored fit")
-    tokens = cache.collect(context.fit)
-    if not len(tokens.ids):
-        raise ModelRefused(
-            f"{resolved.label} finds no word", f"in the {len(tokens)} texts to fit it on"
-        )
+    tokens, digest = tokens_to_fit(resolved, context, cache)
     n_words = resolved.settings["max_features"]
-    return tokens, fit_idf(tokens, cache.words, n_words, context.fit.digest)
+    return tokens, fit_idf(tokens, cache.words, n_words, digest)
 
 
 def _fit(resolved: Resolved, context: Context, cache: TokenCache) -> Fit:

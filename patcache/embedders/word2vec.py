@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from patcache.embedders.base import Context, Resolved
-from patcache.embedders.fits import Fit, read_fit, save_fit
+from patcache.embedders.fits import Fit, read_fit, save_fit, tokens_to_fit
 from patcache.embedders.installed import versions
 from patcache.embedders.means import WordMeans
 from patcache.embedders.token_cache import TokenCache, Tokens
@@ -112,10 +112,8 @@ def load(resolved: Resolved, context: Context) -> Word2VecEmbedder:
 def _fit(resolved: Resolved, context: Context, cache: TokenCache) -> Fit:
     if context.fit_path is not None:
         return read_fit(context, context.fit_path)
-    if context.fit is None:
-        raise ValueError("word2vec needs the texts to train on, or a stored fit")
-    tokens = cache.collect(context.fit)
-    return train(tokens, cache.words, resolved.settings, context.fit.digest)
+    tokens, digest = tokens_to_fit(resolved, context, cache)
+    return train(tokens, cache.words, resolved.settings, digest)
 
 
 def _gensim() -> Any:

@@ -62,7 +62,8 @@ def kill(store: Path, log: Path, sparse: bool, point: str, nth: int, after_s: fl
     return process.exitcode == -9
 
 
-def kill_and_finish(tmp_path: Path, n_kills: int, seed: int) -> None:
+def kill_and_finish(tmp_path: Path, n_kills: int, seed: int) -> int:
+    """How many processes were killed, each followed by a finish that is checked here."""
     empty = tmp_path / "empty"
     add_patents(StoreFolder(empty), random_texts(N_TEXTS, 4))
     whole = {}
@@ -74,7 +75,7 @@ def kill_and_finish(tmp_path: Path, n_kills: int, seed: int) -> None:
     n_killed = 0
     for number, (point, nth, after_s) in enumerate(moments(seed)):
         if n_killed == n_kills:
-            return
+            break
         sparse = number % 3 == 0
         store, log = tmp_path / f"store-{number}", tmp_path / f"log-{number}"
         shutil.copytree(empty, store)
@@ -89,6 +90,7 @@ def kill_and_finish(tmp_path: Path, n_kills: int, seed: int) -> None:
         assert n_rows(store, sparse) == N_TEXTS >= n_before
         check_finished(store, sparse)
         shutil.rmtree(store)
+    return n_killed
 
 
 def n_rows(store: Path, sparse: bool) -> int:
@@ -103,9 +105,9 @@ def check_finished(store: Path, sparse: bool) -> None:
 
 
 def test_after_20_kills_each_finish_is_that_of_an_undisturbed_run(tmp_path: Path) -> None:
-    kill_and_finish(tmp_path, 20, seed=20)
+    assert kill_and_finish(tmp_path, 20, seed=20) == 20
 
 
 @pytest.mark.slow
 def test_after_200_kills_each_finish_is_that_of_an_undisturbed_run(tmp_path: Path) -> None:
-    kill_and_finish(tmp_path, 200, seed=200)
+    assert kill_and_finish(tmp_path, 200, seed=200) == 200

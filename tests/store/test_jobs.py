@@ -67,6 +67,7 @@ def test_a_silent_job_still_has_a_heartbeat(
     with running_job(store, "embed", "a large model", "texts"):
         first = one_job(store).heartbeat_at
         wait_until(lambda: one_job(store).heartbeat_at > first)
+        assert (one_job(store).state, one_job(store).done) == ("running", 0)
 
 
 @pytest.mark.parametrize(
