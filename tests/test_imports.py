@@ -23,6 +23,7 @@ HEAVY = {
     "pandas",
     "gensim",
     "jieba",
+    "matplotlib",
     "onnxruntime",
     "tokenizers",
     "textual",

@@ -16,9 +16,11 @@ from patcache.cli.options import (
     store_option,
     years_option,
 )
-from patcache.cli.output import MACHINE_WRITERS, Grid, grid_of, write_listing
+from patcache.cli.output import write_listing
 from patcache.cli.progress import bar
 from patcache.records import INDEX_KINDS
+from patcache.report.formats import MACHINE_FORMATS
+from patcache.report.grid import Grid, grid_of
 
 if TYPE_CHECKING:
     from patcache.listing import Listing
@@ -99,7 +101,7 @@ def neighbors(
                 runtime=runtime,
                 progress=progress,
             )
-    if fmt in MACHINE_WRITERS:
+    if fmt in MACHINE_FORMATS:
         write_listing(joined(listings), fmt)
         return
     for number, listing in enumerate(listings):

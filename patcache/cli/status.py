@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 import rich_click as click
 
 from patcache.cli.options import format_option, store_option
-from patcache.cli.output import PEOPLE_WRITERS, Grid, cell_text, write_listing
+from patcache.cli.output import write_listing
+from patcache.report.formats import PEOPLE_FORMATS
+from patcache.report.grid import Grid, cell_text
 
 if TYPE_CHECKING:
     from patcache.listing import Listing
@@ -86,7 +88,7 @@ def _watch(store: StoreFolder) -> None:
 
     def drawn() -> Text:
         found = queries.jobs(store)
-        lines = [*found.caption, PEOPLE_WRITERS["table"](job_grid(found)), *found.notes]
+        lines = [*found.caption, PEOPLE_FORMATS["table"](job_grid(found)), *found.notes]
         return Text("\n".join(lines), no_wrap=True, overflow="ellipsis")
 
     try:

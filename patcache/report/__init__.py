@@ -1,0 +1,1 @@
+"""Results on paper: tables, figures, a page, and files for other programs."""

@@ -1,0 +1,137 @@
+"""How every figure looks, and how it becomes a file: the same bytes for the same results."""
+
+from __future__ import annotations
+
+import io
+import textwrap
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from patcache.errors import PatcacheError, WriteFailed
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+INK = "#1d2733"  # text, frames and intervals; a page replaces it by its own text colour
+MUTED = "#7d8794"  # grid, chance and everything that is read second; visible on black as well
+# Okabe and Ito's colours without the yellow, which white swallows; markers say the same again.
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c6bb1", INK)
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+LINES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
+SUFFIXES = (".svg", ".png", ".pdf")
+DOTS_PER_INCH = 200
+CAPTION_CHARACTERS_PER_INCH = 20
+STYLE: Any = {
+    "axes.axisbelow": True,
+    "axes.edgecolor": INK,
+    "axes.grid": True,
+    "axes.labelcolor": INK,
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "axes.titlelocation": "left",
+    "axes.titlesize": 8,
+    "figure.constrained_layout.use": True,
+    "font.family": "DejaVu Sans",  # comes with matplotlib: the same figure on every machine
+    "font.size": 8,
+    "grid.alpha": 0.35,
+    "grid.color": MUTED,
+    "grid.linewidth": 0.5,
+    "legend.frameon": False,
+    "lines.linewidth": 1.4,
+    "lines.markersize": 4.5,
+    "pdf.fonttype": 42,
+    "svg.fonttype": "path",
+    "svg.hashsalt": "patcache",
+    "text.color": INK,
+    "text.parse_math": False,  # a label with two dollar signs is a label
+    "xtick.color": INK,
+    "ytick.color": INK,
+}
+
+
+@contextmanager
+def styled() -> Iterator[None]:
+    """The style, for as long as a figure is drawn or written."""
+    import matplotlib as mpl
+
+    with mpl.rc_context(STYLE):
+        yield
+
+
+def new_figure(width: float = 6.4, height: float = 3.6) -> tuple[Figure, Axes]:
+    """An empty figure of one plot, in inches; no window and no global state."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height))
+    return figure, figure.add_subplot()
+
+
+def series(number: int) -> dict[str, Any]:
+    """Colour, marker and line of the number-th model, from 0: no two alike among the first 40."""
+    return {
+        "color": COLOURS[number % len(COLOURS)],
+        "marker": MARKERS[number % len(MARKERS)],
+        "linestyle": LINES[number // len(COLOURS) % len(LINES)],
+    }
+
+
+def chance_line(axes: Axes, value: float, *, vertical: bool = False) -> None:
+    """The level of chance, dashed and named."""
+    draw = axes.axvline if vertical else axes.axhline
+    draw(value, color=MUTED, linestyle=(0, (4, 3)), linewidth=1, label=f"chance {value:.3f}")
+
+
+def title(figure: Figure, text: str, captions: Sequence[str]) -> None:
+    """What a figure shows, above it, and of what, small, below it."""
+    figure.suptitle(text, x=0.01, horizontalalignment="left", fontsize=10, fontweight="bold")
+    width = int(figure.get_figwidth() * CAPTION_CHARACTERS_PER_INCH)
+    lines = [line for caption in captions for line in textwrap.wrap(caption, width)]
+    figure.supxlabel(
+        "\n".join(lines), x=0.01, horizontalalignment="left", fontsize=6.5, color=MUTED
+    )
+
+
+def check_suffix(path: Path) -> None:
+    """Errors: PatcacheError for an ending that is no kind of figure."""
+    if path.suffix.lower() not in SUFFIXES:
+        raise PatcacheError(
+            f"cannot draw {path.name}",
+            f"its ending is {path.suffix!r}" if path.suffix else "it has no ending",
+            f"end it in {', '.join(SUFFIXES)}",
+        )
+
+
+def write_figure(figure: Figure, path: Path) -> None:
+    """Writes SVG, PNG or PDF, by the ending of the path.
+
+    Errors: PatcacheError for another ending; WriteFailed where the file cannot be written.
+    """
+    check_suffix(path)
+    content = _content(figure, path.suffix.lower()[1:])
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    except OSError as error:
+        raise WriteFailed(f"cannot write {path}", str(error), "name another file") from error
+
+
+def svg_for_page(figure: Figure) -> str:
+    """The figure as an <svg> element whose text is text and whose ink is the page's colour."""
+    text = _content(figure, "svg", svg_text="none").decode()
+    element = text[text.index("<svg") :]
+    return element.replace(INK, "currentColor")
+
+
+def _content(figure: Figure, kind: str, svg_text: str = "path") -> bytes:
+    import matplotlib as mpl
+
+    stream = io.BytesIO()
+    metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind)
+    with styled(), mpl.rc_context({"svg.fonttype": svg_text}):
+        figure.savefig(
+            stream, format=kind, dpi=DOTS_PER_INCH, metadata=metadata, transparent=kind == "svg"
+        )
+    return stream.getvalue()
