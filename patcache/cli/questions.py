@@ -14,14 +14,25 @@ NAMES = (
     *("sample", "years", "sections", "models"),
     *("indicator", "test", "alternative", "alpha", "correction", "is_common", "tie_tolerance"),
 )
+indicator_option = click.option(
+    "--indicator",
+    type=click.Choice(INDICATORS),
+    default="footrule",
+    show_default=True,
+    help="RCI (footrule) or Kendall (concordance).",
+)
+common_option = click.option(
+    "--common", "is_common", is_flag=True, help="Only tuples defined for every model."
+)
+tolerance_option = click.option(
+    "--tie-tolerance",
+    type=FiniteRange(min=0),
+    default=1e-6,
+    show_default=True,
+    help="The scoring to compare by, as given to `patcache score`.",
+)
 OPTIONS = (
-    click.option(
-        "--indicator",
-        type=click.Choice(INDICATORS),
-        default="footrule",
-        show_default=True,
-        help="RCI (footrule) or Kendall (concordance).",
-    ),
+    indicator_option,
     click.option(
         "--test",
         type=click.Choice(TESTS),
@@ -50,17 +61,10 @@ OPTIONS = (
         show_default=True,
         help="For many tests at once.",
     ),
-    click.option(
-        "--common", "is_common", is_flag=True, help="Only tuples defined for every model."
-    ),
-    click.option(
-        "--tie-tolerance",
-        type=FiniteRange(min=0),
-        default=1e-6,
-        show_default=True,
-        help="The scoring to compare by, as given to `patcache score`.",
-    ),
+    common_option,
+    tolerance_option,
 )
+VALUE_OPTIONS = (indicator_option, common_option, tolerance_option)
 
 dmax_option = click.option(
     "--dmax",
@@ -73,17 +77,23 @@ dmax_option = click.option(
 
 def question_options(command: Command) -> Command:
     """Adds the options of a comparison; the command gets `question`, and `dmax` goes into it."""
+    return _with_question(command, OPTIONS)
 
+
+def value_options(command: Command) -> Command:
+    """Adds the options of what tests nothing; the command gets `question`."""
+    return _with_question(command, VALUE_OPTIONS)
+
+
+def _with_question(command: Command, options: tuple[Any, ...]) -> Command:
     @functools.wraps(command)
     def with_question(*args: Any, **kwargs: Any) -> Any:
         from patcache.queries.question import Question
 
-        asked = {name: kwargs.pop(name) for name in NAMES}
-        if "dmax" in kwargs:
-            asked["dmax"] = kwargs.pop("dmax")
+        asked = {name: kwargs.pop(name) for name in (*NAMES, "dmax") if name in kwargs}
         return command(*args, question=Question(**asked), **kwargs)
 
     decorated: Any = with_question
-    for option in reversed(OPTIONS):
+    for option in reversed(options):
         decorated = option(decorated)
     return slice_options(decorated)  # type: ignore[no-any-return]

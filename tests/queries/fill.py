@@ -9,7 +9,15 @@ from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from patcache.kernels.footrule import DEFAULT_TIE_TOLERANCE, chance, max_distance, units_per_rank
+import numpy as np
+
+from patcache.kernels.footrule import (
+    DEFAULT_TIE_TOLERANCE,
+    chance,
+    max_distance,
+    score,
+    units_per_rank,
+)
 from patcache.kernels.tau import n_cross_pairs
 from patcache.records import Shape
 from patcache.store import StoreFolder
@@ -24,12 +32,34 @@ Value = tuple[int, int]  # footrule distance in units, concordance
 
 @dataclass(frozen=True, slots=True)
 class Tuples:
-    """A sample: the shape, year and section of each tuple, and each model's values or None."""
+    """A sample: the shape, year and section of each tuple, and each model's values or None.
+
+    similarities: of each model's candidates in each tuple, in gold order; where none are given,
+    a single 0 stands for them.
+    """
 
     shapes: Sequence[Shape]
     years: Sequence[int]
     sections: Sequence[str]
     values: Mapping[str, Sequence[Value | None]]
+    similarities: Mapping[str, Sequence[Sequence[float]]] | None = None
+
+
+def from_similarities(
+    shapes: Sequence[Shape],
+    years: Sequence[int],
+    sections: Sequence[str],
+    similarities: Mapping[str, Sequence[Sequence[float]]],
+) -> Tuples:
+    """A sample whose values are scored from similarities, one tuple at a time."""
+    values: dict[str, list[Value | None]] = {}
+    for model, of_tuples in similarities.items():
+        values[model] = []
+        for shape, row in zip(shapes, of_tuples, strict=True):
+            found = score(np.array([row], dtype=np.float32), shape)
+            value = int(found.footrule[0]), int(found.concordance[0])
+            values[model].append(value if found.is_defined[0] else None)
+    return Tuples(shapes, years, sections, values, similarities)
 
 
 def fill(path: Path, tuples: Tuples, name: str = "main", sample_id: int = 1) -> StoreFolder:
@@ -56,7 +86,8 @@ def fill(path: Path, tuples: Tuples, name: str = "main", sample_id: int = 1) -> 
         ]
         _insert(cursor, "tuples", rows)
         for model, values in tuples.values.items():
-            _scores(cursor, sample_id, model, values, of_tuple, cells)
+            similarities = (tuples.similarities or {}).get(model, [[0.0]] * len(values))
+            _scores(cursor, sample_id, model, values, of_tuple, cells, similarities)
         for pair in combinations(tuples.values, 2):
             _differences(cursor, sample_id, pair, tuples, of_tuple, cells)
     return store
@@ -92,11 +123,12 @@ def _scores(
     values: Sequence[Value | None],
     of_tuple: list[int],
     cells: list[tuple[int, str]],
+    similarities: Sequence[Sequence[float]],
 ) -> None:
     key = (sample_id, _id(model), SCORING)
     rows = [
-        (sample_id, i, _id(model), SCORING, [0.0], *(value or (None, None)), False)
-        for i, value in enumerate(values)
+        (sample_id, i, _id(model), SCORING, list(row), *(value or (None, None)), False)
+        for i, (value, row) in enumerate(zip(values, similarities, strict=True))
     ]
     _insert(cursor, "distances", rows)
     _insert(cursor, "scores", [(*key, len(values), NOW)])
