@@ -18,6 +18,8 @@ from patcache.records import SECTIONS
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 DATABASE_NAME = "patcache.duckdb"
+SPAN = re.compile(r"(\d+)(?:(?:\.\.|-)(\d+))?")
+MOST_NUMBERS = 1000
 YEARS = re.compile(r"(\d{4})(?:-(\d{4}))?")
 
 
@@ -116,6 +118,20 @@ def slice_options(command: Command) -> Command:
     ):
         command = option(command)
     return command
+
+
+def whole_numbers(text: str, largest: int) -> tuple[int, ...]:
+    """Whole numbers as people list them: "1-5", "1,3,6", "3..20". Errors: BadParameter."""
+    found: list[int] = []
+    for part in text.split(","):
+        matched = SPAN.fullmatch(part.strip())
+        if matched is None:
+            raise click.BadParameter(f"{part!r} is neither a number nor a span such as 1-5")
+        first, last = int(matched[1]), int(matched[2] or matched[1])
+        if not first <= last <= largest or last - first >= MOST_NUMBERS:
+            raise click.BadParameter(f"{part!r}: from a number to a larger one, both small")
+        found.extend(range(first, last + 1))
+    return tuple(dict.fromkeys(found))
 
 
 def _is_given(name: str) -> bool:

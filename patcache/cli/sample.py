@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +9,7 @@ import click as click_core
 import rich_click as click
 from click.core import ParameterSource
 
-from patcache.cli.options import format_option, store_option
+from patcache.cli.options import format_option, store_option, whole_numbers
 from patcache.cli.output import say, say_lines, write_listing
 from patcache.cli.progress import bar
 
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
     from patcache.steps.sampling import SampleReport
     from patcache.store import StoreFolder
 
-SPAN = re.compile(r"(\d+)(?:(?:\.\.|-)(\d+))?")
 LARGEST_NUMBER = 99
 OPTIONS_FIRST = "\0"  # stands for the name that comes after the options; nobody can type it
 
@@ -54,27 +52,13 @@ def sample() -> None:
 
 
 def _levels(_ctx: click.Context, _param: click.Parameter, text: str) -> tuple[int, ...]:
-    return _numbers(text)
+    return whole_numbers(text, LARGEST_NUMBER)
 
 
 def _candidates(
     _ctx: click.Context, _param: click.Parameter, text: str | None
 ) -> tuple[int, ...] | None:
-    return None if text is None else _numbers(text)
-
-
-def _numbers(text: str) -> tuple[int, ...]:
-    """Whole numbers as people list them: "1-5", "1,3,6", "3..20"."""
-    found: list[int] = []
-    for part in text.split(","):
-        matched = SPAN.fullmatch(part.strip())
-        if matched is None:
-            raise click.BadParameter(f"{part!r} is neither a number nor a span such as 1-5")
-        first, last = int(matched[1]), int(matched[2] or matched[1])
-        if not first <= last <= LARGEST_NUMBER:
-            raise click.BadParameter(f"{part!r}: from a number to a larger one, both small")
-        found.extend(range(first, last + 1))
-    return tuple(dict.fromkeys(found))
+    return None if text is None else whole_numbers(text, LARGEST_NUMBER)
 
 
 def _targets(_ctx: click.Context, _param: click.Parameter, text: str | None) -> int | str | None:

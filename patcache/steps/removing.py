@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from patcache.records import Spec
 from patcache.store.samples import sample_id
 from patcache.store.specs import forget_encodings, labelled_spec, remove_spec, specs
+from patcache.store.timings import forget_timings
 from patcache.vectors.disk import tree_bytes
 from patcache.vectors.folder import writer_lock
 from patcache.vectors.repair import REMOVED
@@ -90,6 +91,7 @@ def _forget(store: StoreFolder, spec: Spec) -> tuple[str, ...]:
         remove_spec(cursor, spec.spec_id, keep_encodings=bool(others))
         if not others:
             forget_encodings(cursor, spec.vectors_id)
+            forget_timings(cursor, spec.vectors_id)
     return others
 
 

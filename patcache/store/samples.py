@@ -35,6 +35,9 @@ DRAWN_TABLES = TABLES_OF_SAMPLE[:4]  # written with the sample itself
 SAMPLE_ID = "SELECT sample_id FROM data.samples WHERE name = ?"
 SAMPLE_NAMES = "SELECT name FROM data.samples ORDER BY sample_id"
 SAMPLE = "SELECT sample_id, kind, parameters, corpus_digest FROM data.samples WHERE name = ?"
+DRAWN = """
+SELECT sample_id, name, parameters, corpus_digest FROM data.samples
+WHERE kind = 'drawn' ORDER BY sample_id"""
 CELLS = "SELECT year, section, n_patents, n_drawn FROM data.sample_cells WHERE sample_id = ?"
 NEXT_TUPLE = "SELECT coalesce(max(tuple_id) + 1, 0) FROM data.tuples WHERE sample_id = ?"
 SHAPES = """
@@ -63,6 +66,16 @@ class StoredSample:
 
 
 @dataclass(frozen=True, slots=True)
+class DrawnSample:
+    """A sample that was drawn here, without its tuples."""
+
+    sample_id: int
+    name: str
+    parameters: Mapping[str, Any]
+    corpus_digest: str
+
+
+@dataclass(frozen=True, slots=True)
 class TupleSpan:
     """The first and last tuple_id."""
 
@@ -86,6 +99,16 @@ def sample_id(cursor: duckdb.DuckDBPyConnection, name: str) -> int:
 def sample_names(cursor: duckdb.DuckDBPyConnection) -> list[str]:
     """The names of all samples, oldest first."""
     return [name for (name,) in cursor.execute(SAMPLE_NAMES).fetchall()]
+
+
+def drawn_samples(cursor: duckdb.DuckDBPyConnection) -> list[DrawnSample]:
+    """The samples that were drawn here, oldest first; imported ones are none of them."""
+    import json
+
+    return [
+        DrawnSample(number, name, json.loads(parameters), digest)
+        for number, name, parameters, digest in cursor.execute(DRAWN).fetchall()
+    ]
 
 
 def stored_sample(cursor: duckdb.DuckDBPyConnection, name: str) -> StoredSample:

@@ -41,12 +41,14 @@ TABLES_OF_SPEC = (
     "requests",
     "sources",
     "encodings",
+    "timings",
     "embedded",
     "distances",
     "scores",
     "cell_totals",
     "counts",
 )
+ENCODING_TABLES = ("encodings", "timings")
 REMOVE_DIFFERENCES = "DELETE FROM data.difference_counts WHERE spec_a = ? OR spec_b = ?"
 
 
@@ -200,10 +202,10 @@ def remove_spec(
 ) -> None:
     """Takes a spec and all its scores out of the database; its vectors are files.
 
-    keep_encodings: another spec uses its vectors.
+    keep_encodings: another spec uses its vectors, and so what is known of making them.
     """
     for table in TABLES_OF_SPEC:
-        if keep_encodings and table == "encodings":
+        if keep_encodings and table in ENCODING_TABLES:
             continue
         cursor.execute(f"DELETE FROM data.{table} WHERE spec_id = ?", [spec_id])
     cursor.execute(REMOVE_DIFFERENCES, [spec_id, spec_id])
