@@ -28,6 +28,7 @@ COMMANDS = {
     "matrix": "patcache.cli.matrix:matrix",
     "cells": "patcache.cli.cells:cells",
     "normality": "patcache.cli.normality:normality",
+    "robustness": "patcache.cli.robustness:robustness",
     "figure": "patcache.cli.figures:figure",
     "run": "patcache.cli.run:run",
     "neighbors": "patcache.cli.neighbors:neighbors",

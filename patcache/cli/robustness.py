@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from patcache.queries.question import Question
     from patcache.records import ModelRequest, Runtime
     from patcache.report.grid import Grid
+    from patcache.steps.scoring import ScoreReport
     from patcache.steps.sweeping import Failure, Report
     from patcache.steps.sweeps import Sweep, Vary
     from patcache.store import StoreFolder
@@ -182,13 +183,18 @@ def report_lines(report: Report, width: int) -> Iterator[str]:
             yield f"error: {report.subject}: {report.error.what}"
             yield from (f"  {line}" for line in (report.error.why, report.error.todo) if line)
         case _:
-            new = [each for each in report if each.n_scored]
-            yield (
-                f"  {report[0].label:{width}}  {sum(each.n_scored for each in new):,} tuples of "
-                f"{len(new)} draw{'s' * (len(new) != 1)} scored · "
-                f"{sum(each.n_undefined for each in new):,} undefined · "
-                f"{sum(each.n_near_ties for each in new):,} near-ties"
-            )
+            yield _scored_line(report, width)
+
+
+def _scored_line(reports: Sequence[ScoreReport], width: int) -> str:
+    """What was scored of one model in all draws."""
+    new = [report for report in reports if report.n_scored]
+    return (
+        f"  {reports[0].label:{width}}  {sum(report.n_scored for report in new):,} tuples of "
+        f"{len(new)} draw{'s' * (len(new) != 1)} scored · "
+        f"{sum(report.n_undefined for report in new):,} undefined · "
+        f"{sum(report.n_near_ties for report in new):,} near-ties"
+    )
 
 
 def _stored(store: StoreFolder, question: Question) -> dict[Vary, None]:
