@@ -59,9 +59,13 @@ def add_timings(cursor: duckdb.DuckDBPyConnection, timings: Sequence[Timing]) ->
 def find_timings(cursor: duckdb.DuckDBPyConnection, vectors_ids: Sequence[str]) -> list[Timing]:
     """What was measured of some specs, by device and batch."""
     rows = cursor.execute(TIMINGS, [list(vectors_ids)]).fetchall()
-    return [Timing(*row[:8], provenance=json.loads(row[8])) for row in rows]
+    return [_timing(row) for row in rows]
 
 
 def forget_timings(cursor: duckdb.DuckDBPyConnection, vectors_id: str) -> None:
     """Drops what was measured of a spec."""
     cursor.execute(FORGET_ALL, [vectors_id])
+
+
+def _timing(row: tuple[Any, ...]) -> Timing:
+    return Timing(*(*row[:-1], json.loads(row[-1])))
