@@ -1,4 +1,4 @@
-"""Leaderboard, matrix and cells of a store of 10 models, 112 cells, 5,000 tuples a cell.
+"""Leaderboard, matrix and cells of a store of 10 models, 120 cells, 5,000 tuples a cell.
 
 Run: python -m bench.bench_slices. The store holds what scoring keeps: counts of distances and of
 differences. The U of one pair is compared with scipy on the distances themselves.
@@ -27,7 +27,7 @@ from patcache.store.scores import scoring_id
 
 SEED = 1
 N_MODELS, N_TUPLES = 10, 5_000
-CELLS = [(2010 + i // 8, SECTIONS[i % 8]) for i in range(112)]
+CELLS = [(2010 + i // 8, SECTIONS[i % 8]) for i in range(120)]
 STUDY = Shape((1, 2, 3, 4, 5, 6))
 SCORING = scoring_id(DEFAULT_TIE_TOLERANCE)
 NOW = "2026-01-01 00:00:00+00"
@@ -98,14 +98,14 @@ def main() -> None:
         ways = {
             "leaderboard of everything": lambda: leaderboard(store),
             "leaderboard of a slice": lambda: leaderboard(store, some),
-            "matrix of everything": lambda: matrix(store, n_resamples=0),
-            "matrix of a slice": lambda: matrix(store, some, n_resamples=0),
+            "matrix of everything": lambda: matrix(store),
+            "matrix of a slice": lambda: matrix(store, some),
             "matrix of a slice with intervals": lambda: matrix(store, some),
             "cells by year": lambda: cells(store),
             "cells by cell": lambda: cells(store, by="cell"),
         }
         times = interleaved(REPEATS, **ways)
-        first = matrix(store, n_resamples=0)[0]
+        first = matrix(store)[0]
         a, b = distances[int(first.model, 16)].ravel(), distances[int(first.other, 16)].ravel()
         wanted = mannwhitneyu(-a, -b, alternative="greater", method="asymptotic").pvalue
         for case, taken in times.items():

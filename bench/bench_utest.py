@@ -1,4 +1,4 @@
-"""U-tests of 10 models in 112 cells of 5,000 tuples: scipy in a loop, scipy by axis, by counts.
+"""U-tests of 10 models in 120 cells of 5,000 tuples: scipy in a loop, scipy by axis, by counts.
 
 Run: python -m bench.bench_utest. Every p-value of the faster ways is compared with the loop's.
 """
@@ -16,7 +16,7 @@ from patcache.kernels.utest import u_test
 from patcache.records import Shape
 
 SEED = 1
-N_MODELS, N_CELLS, N_TUPLES = 10, 112, 5_000
+N_MODELS, N_CELLS, N_TUPLES = 10, 120, 5_000
 N_LOOP_CELLS = 4  # scipy is run on these and scaled to all
 REPEATS = 5
 STUDY = Shape((1, 2, 3, 4, 5, 6))

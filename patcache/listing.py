@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
@@ -20,6 +21,11 @@ def column(heading: str = "", *, fmt: str = "", hidden: bool = False) -> Any:
     fmt: as Python's format takes it, or "bytes" or "seconds" for people's words.
     """
     return dataclasses.field(metadata={"heading": heading, "fmt": fmt, "hidden": hidden})
+
+
+def known(value: float) -> float | None:
+    """The number as a record holds it: None for NaN."""
+    return None if math.isnan(value) else float(value)
 
 
 @dataclass(frozen=True, slots=True)

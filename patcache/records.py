@@ -25,13 +25,13 @@ Progress = Callable[[int, int], None]  # called with (done, total)
 Bar = Callable[[str], AbstractContextManager[Progress]]  # a progress bar of that label
 Role = Literal["query", "document"]
 Indicator = Literal["footrule", "concordance"]
-TestName = Literal["u", "signed-rank"]
+TestName = Literal["u", "signed-rank", "permutation", "bootstrap"]
 Alternative = Literal["greater", "less", "two-sided"]
 IndexKind = Literal["exact", "fp16", "hnsw", "ivf"]
 Correction = Literal["holm", "bh", "by", "bonferroni", "none"]
 
 INDICATORS: tuple[Indicator, ...] = ("footrule", "concordance")
-TESTS: tuple[TestName, ...] = ("u", "signed-rank")
+TESTS: tuple[TestName, ...] = ("u", "signed-rank", "permutation", "bootstrap")
 INDEX_KINDS: tuple[IndexKind, ...] = ("exact", "fp16", "hnsw", "ivf")
 CORRECTIONS: tuple[Correction, ...] = ("holm", "bh", "by", "bonferroni", "none")
 

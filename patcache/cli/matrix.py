@@ -37,14 +37,12 @@ def matrix(store: StoreFolder, question: Question, show: str, fmt: str) -> None:
 
 def show_matrix(store: StoreFolder, question: Question, show: str, fmt: str) -> None:
     """The matrix of a question, to stdout."""
-    from patcache.kernels.effects import N_RESAMPLES
     from patcache.queries import matrix as queries
     from patcache.report.formats import PEOPLE_FORMATS
     from patcache.report.grids.matrix import grid_of_matrix, title_of_matrix
 
-    is_grid = fmt in PEOPLE_FORMATS
-    listing = queries.matrix(store, question, n_resamples=0 if is_grid else N_RESAMPLES)
-    if is_grid:
+    listing = queries.matrix(store, question)
+    if fmt in PEOPLE_FORMATS:
         title = title_of_matrix(show, question)
         listing = dataclasses.replace(listing, caption=(*listing.caption, title))
     write_listing(listing, fmt, grid_of_matrix(listing, show))

@@ -13,6 +13,7 @@ from patcache.records import CORRECTIONS, INDICATORS, TESTS
 NAMES = (
     *("sample", "years", "sections", "models"),
     *("indicator", "test", "alternative", "alpha", "correction", "is_common", "tie_tolerance"),
+    *("n_resamples", "seed"),
 )
 indicator_option = click.option(
     "--indicator",
@@ -38,7 +39,8 @@ OPTIONS = (
         type=click.Choice(TESTS),
         default="u",
         show_default=True,
-        help="Mann-Whitney U, or Wilcoxon signed-rank on the same tuples.",
+        help="Mann-Whitney U; or on the same tuples Wilcoxon signed-rank, permutation of signs, "
+        "bootstrap of the mean.",
     ),
     click.option(
         "--alternative",
@@ -63,6 +65,15 @@ OPTIONS = (
     ),
     common_option,
     tolerance_option,
+    click.option(
+        "--resamples",
+        "n_resamples",
+        type=click.IntRange(min=1),
+        metavar="N",
+        help="For permutation and bootstrap  [default: 9999]; when given, intervals are resampled "
+        "as well.",
+    ),
+    click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True),
 )
 VALUE_OPTIONS = (indicator_option, common_option, tolerance_option)
 

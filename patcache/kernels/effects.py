@@ -11,9 +11,6 @@ if TYPE_CHECKING:
 
     from patcache.records import DoubleArray, IntArray
 
-N_RESAMPLES = 1_000
-CONFIDENCE = 0.95
-
 
 def superiority(u: DoubleArray, n_a: IntArray, n_b: IntArray) -> DoubleArray:
     """Probability that a random value of a is larger than one of b, ties half; NaN without values.
@@ -51,41 +48,6 @@ def medians(counts: IntArray, values: DoubleArray) -> DoubleArray:
     last = len(values) - 1
     middle = (values[np.minimum(lower, last)] + values[np.minimum(upper, last)]) / 2
     return np.where(total > 0, middle, np.nan)
-
-
-def standard_errors(counts: IntArray, values: DoubleArray) -> DoubleArray:
-    """Standard error of the mean of each row of counts; NaN with fewer than two values.
-
-    Shapes: counts (..., V), values (V,) -> (...).
-    """
-    total = counts.sum(axis=-1)
-    centred = values - means(counts, values)[..., None]
-    squares = (counts * centred**2).sum(axis=-1)
-    return np.sqrt(_ratio(squares, total * (total - 1.0)))
-
-
-def bootstrap_interval(
-    counts: IntArray,
-    values: DoubleArray,
-    rng: np.random.Generator,
-    n_resamples: int = N_RESAMPLES,
-    confidence: float = CONFIDENCE,
-) -> tuple[float, float]:
-    """Percentile bootstrap interval of the mean; counts of differences give that of their mean.
-
-    Drawing n tuples anew is one multinomial draw over the V counts, so it costs V draws, not n.
-
-    Shapes: counts (V,), values (V,) -> two numbers, NaN without any tuple.
-    Source: Efron 1979.
-    """
-    occurs = counts > 0
-    total = int(counts.sum())
-    if total == 0:
-        return float("nan"), float("nan")
-    resampled = rng.multinomial(total, counts[occurs] / total, size=n_resamples)
-    tail = (1 - confidence) / 2
-    low, high = np.quantile(resampled @ values[occurs] / total, [tail, 1 - tail])
-    return float(low), float(high)
 
 
 def _ratio(numerator: DoubleArray, denominator: NDArray[Any]) -> DoubleArray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
@@ -25,6 +26,38 @@ class Outcome(IntEnum):
     @property
     def words(self) -> str:
         return {0: "tested", 1: "no difference", 2: "too few"}[self.value]
+
+
+@dataclass(frozen=True, slots=True)
+class Resampled:
+    """p-values of a test by resampling, NaN where there are too few tuples."""
+
+    greater: float
+    less: float
+    two_sided: float
+    outcome: Outcome
+
+    @classmethod
+    def of(cls, resamples: DoubleArray, found: float, slack: float) -> Resampled:
+        """Where the value found stands among resamples under the hypothesis of no difference.
+
+        Shapes: resamples (R,), around 0; slack: values nearer than this are equal.
+        Source: (hits + 1) / (R + 1), Davison and Hinkley 1997, section 4.2.
+        """
+        hits = (
+            resamples >= found - slack,
+            resamples <= found + slack,
+            np.abs(resamples) >= abs(found) - slack,
+        )
+        shares = ((int(np.count_nonzero(hit)) + 1) / (len(resamples) + 1) for hit in hits)
+        greater, less, two_sided = shares
+        return cls(greater, less, two_sided, Outcome.TESTED)
+
+    @classmethod
+    def without(cls, outcome: Outcome) -> Resampled:
+        """No test was made: p is 1 without a difference, and there is none with too few."""
+        p = math.nan if outcome is Outcome.TOO_FEW else 1.0
+        return cls(p, p, p, outcome)
 
 
 def upper_tail(z: DoubleArray) -> DoubleArray:

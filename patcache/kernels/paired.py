@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from patcache.kernels.outcomes import MIN_DEFINED, Outcome, check_alternative, upper_tail
+from patcache.kernels.outcomes import (
+    MIN_DEFINED,
+    Outcome,
+    Resampled,
+    check_alternative,
+    upper_tail,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -82,30 +88,22 @@ def permutation_test(
     n_zero: int,
     magnitudes: DoubleArray,
     rng: np.random.Generator,
-    alternative: Alternative = "greater",
     n_resamples: int = 9_999,
-) -> tuple[float, Outcome]:
-    """p-value of a mean difference of 0 against signs flipped at random, and how the test ended.
+) -> Resampled:
+    """A mean difference of 0 against signs flipped at random.
 
     Flipping t equal differences is one binomial draw, so a resample costs V draws, not n.
 
     Shapes: counts (V,), magnitudes (V,) > 0.
-    Source: Fisher 1935, by simulation; (hits + 1) / (n_resamples + 1), Davison and Hinkley 1997.
-    Errors: ValueError for an unknown alternative.
+    Source: Fisher 1935, by simulation.
     """
-    check_alternative(alternative)
     ties = np.asarray(positive, np.int64) + np.asarray(negative, np.int64)
     if int(ties.sum()) + n_zero < MIN_DEFINED:
-        return float("nan"), Outcome.TOO_FEW
+        return Resampled.without(Outcome.TOO_FEW)
     if not ties.any():
-        return 1.0, Outcome.NO_DIFFERENCE
+        return Resampled.without(Outcome.NO_DIFFERENCE)
     found = float(((positive - np.asarray(negative)) * magnitudes).sum())
-    heads = rng.binomial(ties, 0.5, size=(n_resamples, len(ties)))
-    sums = (2 * heads - ties) @ magnitudes
-    slack = 1e-9 * float(ties @ magnitudes)  # equal sums differ by rounding only
-    extremes = {
-        "greater": sums >= found - slack,
-        "less": sums <= found + slack,
-        "two-sided": np.abs(sums) >= abs(found) - slack,
-    }[alternative]
-    return (int(extremes.sum()) + 1) / (n_resamples + 1), Outcome.TESTED
+    occurs = ties > 0
+    heads = rng.binomial(ties[occurs], 0.5, size=(n_resamples, int(occurs.sum())))
+    sums = (2 * heads - ties[occurs]) @ magnitudes[occurs]
+    return Resampled.of(sums, found, slack=1e-9 * float(ties @ magnitudes))  # rounding of sums

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import permutations
+from math import ceil
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from patcache.kernels.outcomes import MIN_DEFINED
-from patcache.queries.testing import decide, run_tests
+from patcache.queries.testing import N_RESAMPLES, decide, run_tests
 from patcache.queries.wording import TEST_NAMES, named
 
 if TYPE_CHECKING:
     from patcache.queries.comparison import Comparison
     from patcache.records import BoolArray, IntArray, TestName
 
-OTHER_TEST: dict[TestName, TestName] = {"u": "signed-rank", "signed-rank": "u"}
+OTHER_TEST: dict[TestName, TestName] = {
+    "u": "signed-rank",
+    "signed-rank": "u",
+    "permutation": "u",
+    "bootstrap": "u",
+}
+FEW = 20  # tuples, below which a bootstrap test is too sure of itself
 
 
 def cautions(comparison: Comparison) -> tuple[str, ...]:
@@ -27,6 +35,7 @@ def cautions(comparison: Comparison) -> tuple[str, ...]:
         *_too_few(comparison.counts.n_defined),
         *_other_test(comparison),
         *_means(comparison),
+        *_resampling(comparison),
     )
 
 
@@ -75,7 +84,12 @@ def _other_test(comparison: Comparison) -> list[str]:
     """Where the test shown and the other one, corrected alike, decide differently."""
     question, shown = comparison.question, comparison.decisions.beats
     other = OTHER_TEST[question.test]
-    tests = run_tests(comparison.counts, comparison.differences, other, question.alternative)
+    tests = run_tests(
+        comparison.subject,
+        comparison.counts,
+        comparison.differences,
+        replace(question, test=other),
+    )
     beats = decide(tests, question, comparison.family).beats
     differ = shown != beats
     if not differ.any():
@@ -99,6 +113,26 @@ def _means(comparison: Comparison) -> list[str]:
         f"ahead by {TEST_NAMES[comparison.question.test]}, though the 95 % interval of the mean "
         f"difference holds 0: {named(found)}"
     ]
+
+
+def _resampling(comparison: Comparison) -> list[str]:
+    """Where resamples are too few for the family, or tuples for the bootstrap."""
+    question, counts = comparison.question, comparison.counts
+    if question.test in ("u", "signed-rank"):
+        return []
+    notes = []
+    n_resamples = question.n_resamples or N_RESAMPLES
+    least = 1 / (n_resamples + 1)
+    n_tests = 1 if question.correction == "none" else comparison.decisions.n_tests
+    if least * n_tests >= question.alpha:
+        wanted = ceil(n_tests / question.alpha)
+        notes.append(
+            f"no p can be below {least:.2g} with {n_resamples:,} resamples, too much for a family "
+            f"of {n_tests:,}: ask for more than {wanted:,} (--resamples)"
+        )
+    if question.test == "bootstrap" and counts.n_defined.min() < FEW:
+        notes.append(f"with fewer than {FEW} tuples a bootstrap test finds too many differences")
+    return notes
 
 
 def _named_pairs(comparison: Comparison, pairs: BoolArray, ending: str = "") -> list[str]:

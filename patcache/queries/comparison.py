@@ -8,18 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from patcache.kernels.effects import means
-from patcache.queries.counts import By, ModelCounts, model_counts
+from patcache.queries.counts import By, ModelCounts, model_counts, shapes
 from patcache.queries.differences import Differences
+from patcache.queries.intervals import Means, PairedMeans, means_of_models, means_of_pairs
 from patcache.queries.question import Question, Subject, subject_of
-from patcache.queries.testing import (
-    Decisions,
-    Family,
-    PairedMeans,
-    PairTests,
-    decide,
-    paired_means,
-    run_tests,
-)
+from patcache.queries.testing import Decisions, Family, PairTests, decide, run_tests
 from patcache.queries.wording import indicator_words, slice_words, words_of_test
 
 if TYPE_CHECKING:
@@ -40,6 +33,7 @@ class Comparison:
     differences: Differences
     tests: PairTests
     decisions: Decisions
+    means: Means
     paired: PairedMeans
 
     @property
@@ -80,9 +74,10 @@ def compare(
     """
     with store.read() as cursor:
         subject = subject_of(cursor, question)
-        counts = model_counts(cursor, subject, question, by)
-        differences = Differences(cursor, subject, question, counts.part_numbers, by)
-    tests = run_tests(counts, differences, question.test, question.alternative)
+        scales = shapes(cursor)
+        counts = model_counts(cursor, subject, question, scales, by)
+        differences = Differences(cursor, subject, question, counts.parts, scales)
+    tests = run_tests(subject, counts, differences, question)
     return Comparison(
         question,
         family,
@@ -91,5 +86,6 @@ def compare(
         differences,
         tests,
         decide(tests, question, family),
-        paired_means(counts, differences),
+        means_of_models(subject, counts, question),
+        means_of_pairs(subject, differences, question),
     )

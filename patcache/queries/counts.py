@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -22,28 +24,24 @@ By = Literal["all", "year", "section", "cell"]
 
 IN_SLICE = """($years::INTEGER[] IS NULL OR list_contains($years::INTEGER[], {0}.year))
   AND ($sections::VARCHAR[] IS NULL OR list_contains($sections::VARCHAR[], {0}.section))"""
-# A part as one number, 128 years + letter of the section, 0 for what the part does not say.
-PART_OF = """(CASE WHEN $by IN ('year', 'cell') THEN 128 * {0}.year::INTEGER ELSE 0 END
-  + CASE WHEN $by IN ('section', 'cell') THEN ascii({0}.section) ELSE 0 END)::BIGINT AS part"""
-MODEL_OF = "list_position($specs, {0}.{1})::BIGINT - 1"
+# A cell as one number: 128 years + the letter of its section.
+CELL_OF = "(128 * {0}.year::INTEGER + ascii({0}.section))::INTEGER AS cell"
+MODEL_OF = "(list_position($specs, {0}.{1}) - 1)::INTEGER"
+DIRECT_CODES = 4_000_000
 SHAPES = """
 SELECT shape_id, len(levels), units_per_rank * max_distance, units_per_rank, n_cross_pairs, chance
 FROM data.shapes"""
 TOTALS = f"""
-SELECT {MODEL_OF.format("c", "spec_id")} AS model, {PART_OF.format("c")},
-  sum(c.n_tuples)::BIGINT AS n_tuples, sum(c.n_undefined)::BIGINT AS n_undefined,
-  sum(c.n_near_ties)::BIGINT AS n_near_ties
+SELECT {MODEL_OF.format("c", "spec_id")} AS model, {CELL_OF.format("c")},
+  c.n_tuples, c.n_undefined, c.n_near_ties
 FROM data.cell_totals c
 WHERE c.sample_id = $sample AND c.scoring_id = $scoring AND list_contains($specs, c.spec_id)
-  AND {IN_SLICE.format("c")}
-GROUP BY ALL"""
+  AND {IN_SLICE.format("c")}"""
 COUNTS = f"""
-SELECT {MODEL_OF.format("c", "spec_id")} AS model, {PART_OF.format("c")},
-  c.shape_id, c.value, sum(c.n)::BIGINT AS n
+SELECT {MODEL_OF.format("c", "spec_id")} AS model, {CELL_OF.format("c")}, c.shape_id, c.value, c.n
 FROM data.counts c
 WHERE c.sample_id = $sample AND c.scoring_id = $scoring AND c.indicator = $indicator
-  AND list_contains($specs, c.spec_id) AND {IN_SLICE.format("c")}
-GROUP BY ALL"""
+  AND list_contains($specs, c.spec_id) AND {IN_SLICE.format("c")}"""
 COMMON_TUPLES = f"""
 WITH common AS (
   SELECT t.tuple_id, t.shape_id, t.year, t.section
@@ -58,7 +56,7 @@ WITH common AS (
   WHERE d.scoring_id = $scoring AND list_contains($specs, d.spec_id)
 )"""
 COMMON_COUNTS = f"""{COMMON_TUPLES}
-SELECT {MODEL_OF.format("v", "spec_id")} AS model, {PART_OF.format("v")},
+SELECT {MODEL_OF.format("v", "spec_id")} AS model, {CELL_OF.format("v")},
   v.shape_id, v.value, count(*) AS n
 FROM valued v GROUP BY ALL"""
 
@@ -77,37 +75,78 @@ class Part:
 
     @classmethod
     def of_number(cls, number: int) -> Part:
-        """The part that PART_OF writes as this number."""
+        """The part of this number, as Parts has them."""
         return cls(number // 128 or None, chr(number % 128) if number % 128 else None)
 
 
 @dataclass(frozen=True, slots=True)
-class ModelCounts:
-    """Counts of P parts and M models over V values, and what else a view must show.
+class Parts:
+    """The parts of a slice and the cells they are made of.
 
-    Shapes: counts (P, M, V) over values (V,), ascending, larger is better, for the tests;
-    shown_counts (P, M, E) over shown (E,), the same values as they are displayed; n_defined,
-    the sums of counts, n_tuples, n_undefined, n_near_ties (P, M); chance (P,). part_numbers (P,):
-    the parts as statements write them, ascending.
+    Shapes: cells (C,), ascending numbers as CELL_OF writes them; part_of_cell (C,) into
+    numbers (P,), ascending: a year, a section, a cell, or 0 for the whole slice.
     """
 
-    part_numbers: IntArray
+    cells: IntArray
+    numbers: IntArray
+    part_of_cell: IntArray
+
+    @classmethod
+    def of(cls, cells: IntArray, by: By) -> Parts:
+        """The parts that cells fall into."""
+        section = cells % 128
+        numbers = {"all": 0 * cells, "year": cells - section, "section": section, "cell": cells}
+        distinct, part_of_cell = np.unique(numbers[by], return_inverse=True)
+        return cls(cells, distinct, part_of_cell)
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def __iter__(self) -> Iterator[Part]:
+        return map(Part.of_number, self.numbers.tolist())
+
+    def places_of(self, numbers: IntArray) -> IntArray:
+        """The places (n,) of cells by their numbers (n,), all of which are there."""
+        first = int(self.cells[0])
+        place: IntArray = np.zeros(int(self.cells[-1]) - first + 1, dtype=np.int64)
+        place[self.cells - first] = np.arange(len(self.cells))
+        return place[numbers - first]
+
+    def cells_of(self, part: int) -> IntArray:
+        """The places of a part's cells."""
+        return np.flatnonzero(self.part_of_cell == part)
+
+    def summed(self, of_cells: IntArray) -> IntArray:
+        """Numbers of cells (C, ...), added up for each part (P, ...)."""
+        total = np.zeros((len(self), *of_cells.shape[1:]), dtype=np.int64)
+        np.add.at(total, self.part_of_cell, of_cells)
+        return total
+
+
+@dataclass(frozen=True, slots=True)
+class ModelCounts:
+    """Counts of P parts, C cells and M models over V values, and what else a view must show.
+
+    Shapes: counts (P, M, V) over values (V,), ascending, larger is better, for the tests;
+    shown_counts (P, M, E) and cell_counts (C, M, E) over shown (E,), the same values as they are
+    displayed; n_defined, the sums of counts, n_tuples, n_undefined, n_near_ties (P, M);
+    chance (P,).
+    """
+
+    parts: Parts
     values: DoubleArray
     counts: IntArray
     shown: DoubleArray
     shown_counts: IntArray
+    cell_counts: IntArray
     n_defined: IntArray
     n_tuples: IntArray
     n_undefined: IntArray
     n_near_ties: IntArray
     chance: DoubleArray
 
-    @property
-    def parts(self) -> tuple[Part, ...]:
-        return tuple(map(Part.of_number, self.part_numbers.tolist()))
 
-
-def parameters(subject: Subject, question: Question, by: By) -> dict[str, Any]:
+def parameters(subject: Subject, question: Question) -> dict[str, Any]:
     """The named parameters that every statement about a slice takes."""
     return {
         "sample": subject.sample_id,
@@ -116,36 +155,43 @@ def parameters(subject: Subject, question: Question, by: By) -> dict[str, Any]:
         "specs": [model.spec_id for model in subject.models],
         "years": None if question.years is None else list(question.years),
         "sections": None if question.sections is None else list(question.sections),
-        "by": by,
     }
 
 
 def model_counts(
-    cursor: duckdb.DuckDBPyConnection, subject: Subject, question: Question, by: By = "all"
+    cursor: duckdb.DuckDBPyConnection,
+    subject: Subject,
+    question: Question,
+    scales: Mapping[int, ShapeScale],
+    by: By = "all",
 ) -> ModelCounts:
     """The counts of a slice, whole or by year, section or cell.
 
     Errors: NotThere for a slice without tuples.
     """
-    asked = parameters(subject, question, by)
+    asked = parameters(subject, question)
     without_indicator = {name: asked[name] for name in asked if name != "indicator"}
     totals = cursor.execute(TOTALS, without_indicator).fetchnumpy()
-    if not len(totals["part"]):
+    if not len(totals["cell"]):
         raise NotThere(
             f"sample {subject.sample} has no tuples in this slice",
             slice_words(question),
             "widen --years or --sections; `patcache shortages` shows what each cell has",
         )
-    numbers = np.unique(totals["part"])
-    n_total = np.zeros((3, len(numbers), len(subject.models)), dtype=np.int64)
-    place = np.searchsorted(numbers, totals["part"]), totals["model"]
-    for total, name in zip(n_total, ("n_tuples", "n_undefined", "n_near_ties"), strict=True):
-        total[place] = totals[name]
-    columns = cursor.execute(COMMON_COUNTS if question.is_common else COUNTS, asked).fetchnumpy()
-    counts = _arranged(columns, shapes(cursor), numbers, n_total, question)
+    parts = Parts.of(np.unique(totals["cell"]), by)
+    n_total = np.zeros((len(parts.cells), len(subject.models), 3), dtype=np.int64)
+    place = parts.places_of(totals["cell"]), totals["model"]
+    for column, name in enumerate(("n_tuples", "n_undefined", "n_near_ties")):
+        n_total[*place, column] = totals[name]
+    statement = COMMON_COUNTS if question.is_common else COUNTS
+    rows = cursor.sql(statement, params=asked).to_arrow_table()
+    columns = {name: rows[name].to_numpy() for name in rows.column_names}
+    counts = _arranged(columns, scales, parts, parts.summed(n_total), question)
     if counts.n_defined.any():
         return counts
-    return replace(counts, chance=np.full(len(numbers), _chance_of_slice(cursor, asked, question)))
+    return replace(
+        counts, chance=np.full(len(parts), _chance_of_slice(cursor, asked, scales, question))
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,22 +223,21 @@ def shapes(cursor: duckdb.DuckDBPyConnection) -> dict[int, ShapeScale]:
 
 def _arranged(
     columns: dict[str, Any],
-    scales: dict[int, ShapeScale],
-    part_numbers: IntArray,
+    scales: Mapping[int, ShapeScale],
+    parts: Parts,
     n_total: IntArray,
     question: Question,
 ) -> ModelCounts:
-    part = np.searchsorted(part_numbers, columns["part"])
-    pairs = np.stack([columns["shape_id"], columns["value"]], axis=1).astype(np.int64)
-    entries, entry = distinct_pairs(pairs)
-    size = n_total.shape[1:]
-    shown_counts = np.zeros((*size, len(entries)), dtype=np.int64)
-    np.add.at(shown_counts, (part, columns["model"], entry), columns["n"].astype(np.int64))
+    entries, entry = distinct_pairs(columns["shape_id"], columns["value"])
+    size = (len(parts.cells), n_total.shape[1], len(entries))
+    place = parts.places_of(columns["cell"]), columns["model"], entry
+    cell_counts = counted(place, columns["n"], size)
+    shown_counts = parts.summed(cell_counts)
     is_footrule = question.indicator == "footrule"
     of_entry = [scales[shape_id] for shape_id in entries[:, 0].tolist()]
     largest = np.array([s.footrule if is_footrule else s.concordance for s in of_entry], np.int64)
     axis = common_axis(largest - entries[:, 1] if is_footrule else entries[:, 1], largest)
-    counts = np.zeros((*size, len(axis.values)), dtype=np.int64)
+    counts = np.zeros((*shown_counts.shape[:2], len(axis.values)), dtype=np.int64)
     for position, column in zip(axis.position.tolist(), range(len(entries)), strict=True):
         counts[..., position] += shown_counts[..., column]
     is_paper = is_footrule and question.dmax == "paper"
@@ -200,26 +245,29 @@ def _arranged(
     shown = 1 - entries[:, 1] / paper if is_paper else axis.values[axis.position]
     chance = [scale.chance_of(question) for scale in of_entry]
     return ModelCounts(
-        part_numbers,
+        parts,
         axis.values,
         counts,
         shown,
         shown_counts,
+        cell_counts,
         counts.sum(axis=-1),
-        n_total[0],
-        n_total[1],
-        n_total[2],
+        n_total[..., 0],
+        n_total[..., 1],
+        n_total[..., 2],
         _mean_chance(shown_counts.sum(axis=1), np.array(chance, dtype=np.float64)),
     )
 
 
 def _chance_of_slice(
-    cursor: duckdb.DuckDBPyConnection, asked: dict[str, Any], question: Question
+    cursor: duckdb.DuckDBPyConnection,
+    asked: dict[str, Any],
+    scales: Mapping[int, ShapeScale],
+    question: Question,
 ) -> float:
     """Level of chance where no tuple is defined: that of all the tuples of the slice."""
     slice_only = {name: asked[name] for name in ("sample", "years", "sections")}
     rows = cursor.execute(TUPLES_OF_SHAPE, slice_only).fetchall()
-    scales = shapes(cursor)
     total = sum(n * scales[shape_id].chance_of(question) for shape_id, n in rows)
     return float(total / max(1, sum(n for _, n in rows)))
 
@@ -232,11 +280,29 @@ def _mean_chance(counts: IntArray, chance: DoubleArray) -> DoubleArray:
     return mean
 
 
-def distinct_pairs(pairs: IntArray) -> tuple[IntArray, IntArray]:
-    """The distinct rows of (n, 2) whole numbers, ascending, and which of them each row is (n,)."""
-    if len(pairs) == 0:
-        return pairs, np.zeros(0, dtype=np.int64)
-    low = pairs[:, 1].min()
-    width = pairs[:, 1].max() - low + 1
-    numbers, row = np.unique(pairs[:, 0] * width + (pairs[:, 1] - low), return_inverse=True)
-    return np.stack([numbers // width, numbers % width + low], axis=1), row
+def distinct_pairs(shape_ids: IntArray, numbers: IntArray) -> tuple[IntArray, IntArray]:
+    """The distinct (shape, number), ascending (D, 2), and which of them each row is (n,)."""
+    if len(numbers) == 0:
+        return np.zeros((0, 2), dtype=np.int64), np.zeros(0, dtype=np.int64)
+    low = int(numbers.min())
+    width = int(numbers.max()) - low + 1
+    codes = shape_ids.astype(np.int64) * width + (numbers - low)
+    if codes.max() < DIRECT_CODES:  # a table of all codes is faster than sorting the rows
+        is_there = np.zeros(int(codes.max()) + 1, dtype=np.bool_)
+        is_there[codes] = True
+        distinct, row = np.flatnonzero(is_there), (is_there.cumsum() - 1)[codes]
+    else:
+        distinct, row = np.unique(codes, return_inverse=True)
+    return np.stack([distinct // width, distinct % width + low], axis=1), row
+
+
+def counted(place: tuple[IntArray, ...], n: IntArray, size: tuple[int, ...]) -> IntArray:
+    """An array of this size with n added up at each place.
+
+    Shapes: place, one (n,) for each axis; n (n,), below 2 ** 53 in all -> size.
+    """
+    if not len(n):
+        return np.zeros(size, dtype=np.int64)
+    flat = np.ravel_multi_index(place, size)
+    total = np.bincount(flat, weights=n, minlength=math.prod(size))
+    return total.astype(np.int64).reshape(size)

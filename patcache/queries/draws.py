@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from patcache.errors import NotThere
-from patcache.kernels.effects import bootstrap_interval, means
 from patcache.kernels.kendall_w import ranks_of
 from patcache.queries.comparison import EQUAL_DIGITS
-from patcache.queries.counts import IN_SLICE, ModelCounts, model_counts
+from patcache.queries.counts import IN_SLICE, ModelCounts, model_counts, shapes
+from patcache.queries.intervals import means_of_models
+from patcache.queries.means import model_means
 from patcache.queries.question import Question, Subject, subject_of
 from patcache.queries.wording import slice_words
 from patcache.steps.sweeps import Draw, Sweep
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from patcache.records import BoolArray, DoubleArray, IntArray
     from patcache.store import StoreFolder
 
-SEED = 1
 SCORED = """
 SELECT s.sample_id, p.label FROM data.scores s JOIN data.specs p USING (spec_id)
 WHERE s.scoring_id = $scoring AND list_contains($samples, s.sample_id)
@@ -151,7 +151,7 @@ def _counts(
     asked = replace(question, sample=draw.name, models=models)
     subject = subject_of(cursor, asked)
     try:
-        return _Counted(subject, model_counts(cursor, subject, asked))
+        return _Counted(subject, model_counts(cursor, subject, asked, shapes(cursor)))
     except NotThere:
         return None
 
@@ -182,15 +182,13 @@ def _arranged(
     mean, low, high = (np.full(shape, np.nan) for _ in range(3))
     n, n_undefined = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64)
     for d, each in enumerate(found.values()):
-        counts, values = each.counts.shown_counts[0], each.counts.shown
+        size = means_of_models(each.subject, each.counts, question)
         for i, model in enumerate(each.subject.models):
             m = labels.index(model.label)
             n[d, m] = each.counts.n_defined[0, i]
             n_undefined[d, m] = each.counts.n_undefined[0, i]
-            mean[d, m] = means(counts[i], values)
-            low[d, m], high[d, m] = bootstrap_interval(
-                counts[i], values, np.random.default_rng(SEED)
-            )
+            mean[d, m] = size.mean[0, i]
+            low[d, m], high[d, m] = size.low[0, i], size.high[0, i]
     chance = np.array([each.counts.chance[0] for each in found.values()])
     order = _best_first(mean - chance[:, None], labels)
     mean, low, high = mean[:, order], low[:, order], high[:, order]

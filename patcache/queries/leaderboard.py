@@ -7,19 +7,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from patcache.kernels.effects import N_RESAMPLES, bootstrap_interval, means
 from patcache.kernels.groups import group_label, rank_groups
 from patcache.kernels.outcomes import MIN_DEFINED, Outcome
-from patcache.listing import Listing, column
+from patcache.listing import Listing, column, known
 from patcache.queries.cautions import cautions
 from patcache.queries.comparison import Comparison, compare
 from patcache.queries.question import Question
+from patcache.queries.wording import interval_words
 
 if TYPE_CHECKING:
-    from patcache.queries.counts import ModelCounts
     from patcache.store import StoreFolder
-
-SEED = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +55,7 @@ def leaderboard(store: StoreFolder, question: Question | None = None) -> Listing
     notes = (
         *_chance_notes(rows),
         *cautions(comparison),
-        f"95 % intervals: bootstrap over tuples, {N_RESAMPLES:,} resamples, seed {SEED}",
+        interval_words(comparison.question),
     )
     return Listing(LeaderboardRow, rows, comparison.caption(), notes)
 
@@ -75,13 +72,13 @@ def _groups(comparison: Comparison) -> dict[int, str]:
 def _row(comparison: Comparison, model: int, group: str) -> LeaderboardRow:
     counts, beats = comparison.counts, comparison.decisions.beats[0]
     scored = comparison.subject.models[model]
-    mean, low, high = _mean_and_interval(counts, model)
+    means = comparison.means
     return LeaderboardRow(
         group=group,
         model=scored.label,
-        mean=mean,
-        low=low,
-        high=high,
+        mean=known(means.mean[0, model]),
+        low=known(means.low[0, model]),
+        high=known(means.high[0, model]),
         beats=int(beats[model].sum()),
         beaten_by=int(beats[:, model].sum()),
         s_per_text=scored.s_per_text,
@@ -92,16 +89,6 @@ def _row(comparison: Comparison, model: int, group: str) -> LeaderboardRow:
         indicator=comparison.question.indicator,
         spec_id=scored.spec_id,
     )
-
-
-def _mean_and_interval(
-    counts: ModelCounts, model: int
-) -> tuple[float | None, float | None, float | None]:
-    one = counts.shown_counts[0, model]
-    if not one.any():
-        return None, None, None
-    rng = np.random.default_rng(SEED)
-    return float(means(one, counts.shown)), *bootstrap_interval(one, counts.shown, rng)
 
 
 def _chance_notes(rows: tuple[LeaderboardRow, ...]) -> list[str]:

@@ -38,7 +38,9 @@ class Question:
 
     sample: None is the only one. years, sections, models: None is all of them. is_common: only
     tuples that are defined for every model. dmax: "paper" shows RCI with m * m / 2, as the study
-    prints it; no test changes. Errors: ValueError for a choice that is none.
+    prints it; no test changes. n_resamples: of the tests by resampling (None: 9,999), and of the
+    intervals, which are otherwise the limit of many; seed: of both.
+    Errors: ValueError for a choice that is none.
     """
 
     sample: str | None = None
@@ -53,6 +55,8 @@ class Question:
     is_common: bool = False
     dmax: LargestDistance = "exact"
     tie_tolerance: float = DEFAULT_TIE_TOLERANCE
+    n_resamples: int | None = None
+    seed: int = 1
 
     def __post_init__(self) -> None:
         for value, choices in (
@@ -66,6 +70,8 @@ class Question:
                 raise ValueError(f"{value!r} is none of {', '.join(choices)}")
         if not 0 < self.alpha < 1:
             raise ValueError(f"alpha {self.alpha} is not between 0 and 1")
+        if self.n_resamples is not None and self.n_resamples < 1:
+            raise ValueError(f"{self.n_resamples} resamples: there must be at least 1")
         scoring_id(self.tie_tolerance)  # refuses what is none
 
     @property

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from patcache.kernels.effects import N_RESAMPLES
 from patcache.kernels.kendall_w import N_RESAMPLES as N_ORDERS
 from patcache.kernels.kendall_w import concordance
 from patcache.listing import Listing, column
-from patcache.queries.draws import SEED, Draws, find_draws
+from patcache.queries.draws import Draws, find_draws
+from patcache.queries.means import INTERVALS, SEED
 from patcache.queries.question import Question
-from patcache.queries.wording import indicator_words, named, slice_words, year_spans
+from patcache.queries.wording import indicator_words, interval_words, named, slice_words, year_spans
 from patcache.steps.sweeps import Vary, find_sweep
 
 if TYPE_CHECKING:
@@ -192,7 +192,7 @@ def _notes(draws: Draws) -> tuple[str, ...]:
         *_sizes(draws),
         *_incomplete(draws),
         *_corpora(draws),
-        f"intervals of a draw: 95 %, bootstrap over tuples, {N_RESAMPLES:,} resamples, seed {SEED}",
+        interval_words(draws.question),
     )
 
 

@@ -8,7 +8,12 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from patcache.queries.question import Question
 
-TEST_NAMES = {"u": "U-test", "signed-rank": "signed-rank test"}
+TEST_NAMES = {
+    "u": "U-test",
+    "signed-rank": "signed-rank test",
+    "permutation": "permutation test",
+    "bootstrap": "bootstrap test",
+}
 CORRECTION_NAMES = {
     "holm": "Holm",
     "bh": "Benjamini-Hochberg",
@@ -56,6 +61,16 @@ def indicator_words(question: Question, chances: Sequence[float]) -> str:
     chance = low if low == high else f"{low}-{high}"
     paper = ", largest distance m*m/2 as in the paper" if question.dmax == "paper" else ""
     return f"{INDICATOR_NAMES[question.indicator]} (chance {chance}{paper})"
+
+
+def interval_words(question: Question) -> str:
+    """How the intervals were made."""
+    way = (
+        "the limit of many resamples"
+        if question.n_resamples is None
+        else f"{question.n_resamples:,} resamples, seed {question.seed}"
+    )
+    return f"95 % intervals: bootstrap over targets, cell by cell; {way}"
 
 
 def named(items: Sequence[str]) -> str:

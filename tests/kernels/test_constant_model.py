@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from patcache.kernels.axis import common_axis
-from patcache.kernels.effects import bootstrap_interval, means
+from patcache.kernels.bootstrap import mean_spread, power_sums
+from patcache.kernels.effects import means
 from patcache.kernels.footrule import chance, max_distance, score, units_per_rank
 from patcache.kernels.paired import permutation_test
 from patcache.kernels.utest import u_test
@@ -31,10 +32,10 @@ def test_its_mean_is_no_different_from_a_random_models() -> None:
     magnitudes, index = np.unique(np.abs(constant - random), return_inverse=True)
     positive = np.bincount(index[random > constant], minlength=len(magnitudes))
     negative = np.bincount(index[random < constant], minlength=len(magnitudes))
-    pvalue, _ = permutation_test(positive, negative, 0, magnitudes / LARGEST, rng, "two-sided")
-    assert pvalue > 0.05
+    test = permutation_test(positive, negative, 0, magnitudes / LARGEST, rng)
+    assert test.two_sided > 0.05
     counts = np.bincount(np.searchsorted(np.unique(random), random))
-    low, high = bootstrap_interval(counts, 1 - np.unique(random) / LARGEST, rng)
+    low, high = mean_spread(power_sums(counts[None], 1 - np.unique(random) / LARGEST)).interval()
     assert low < float(chance(STUDY)) < high
 
 

@@ -237,9 +237,7 @@ def test_a_sweep_is_one_family(scored: StoreFolder) -> None:
     sweep = cells(scored, by="year", family="sweep")
     assert "Holm over 36 tests of all 3 years" in sweep.caption[0]
     pvalues = [
-        row.p
-        for year in (2010, 2011, 2012)
-        for row in matrix(scored, Question(years=(year,)), n_resamples=0)
+        row.p for year in (2010, 2011, 2012) for row in matrix(scored, Question(years=(year,)))
     ]
     adjusted = adjust(np.array(pvalues), np.ones(36, dtype=bool), "holm")
     assert sum(row.beats for row in sweep) == np.count_nonzero(adjusted < 0.05)
