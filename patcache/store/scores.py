@@ -177,8 +177,7 @@ def n_scored(cursor: duckdb.DuckDBPyConnection, scored: Scored) -> int | None:
 
 def n_tuple_ids(cursor: duckdb.DuckDBPyConnection, sample_id: int) -> int:
     """One more than the largest tuple_id of a sample."""
-    row = cursor.execute(LAST_TUPLE, [sample_id]).fetchone()
-    return int(row[0]) if row else 0
+    return int(cursor.execute(LAST_TUPLE, [sample_id]).fetchall()[0][0])
 
 
 def pending_patents(
