@@ -147,6 +147,22 @@ class Store(StoreFolder):
 
         return cells(self, _question(sample, question), by=by, family=family)
 
+    def trend(
+        self, sample: str | None = None, *, family: Family = "matrix", **question: Any
+    ) -> Listing[CellRow]:
+        """Every model in every year of a slice: what it beats there, and its mean RCI."""
+        from patcache.queries.trend import trend
+
+        return trend(self, _question(sample, question), family=family)
+
+    def fields(
+        self, sample: str | None = None, *, family: Family = "matrix", **question: Any
+    ) -> Listing[CellRow]:
+        """Every model in every IPC section of a slice: what it beats there, and its mean RCI."""
+        from patcache.queries.fields import fields
+
+        return fields(self, _question(sample, question), family=family)
+
     def neighbors(
         self,
         model: str,

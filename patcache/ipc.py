@@ -55,6 +55,17 @@ REASONS = (
 )  # fmt: skip
 OTHERWISE = "not an IPC code"
 
+SECTION_TITLES = {  # as the IPC has them, in few words
+    "A": "Human necessities",
+    "B": "Operations, transport",
+    "C": "Chemistry, metallurgy",
+    "D": "Textiles, paper",
+    "E": "Fixed constructions",
+    "F": "Mechanical engineering",
+    "G": "Physics",
+    "H": "Electricity",
+}
+
 SEPARATORS = re.compile(r"[;|,\n\r、]+")
 QUOTED = re.compile(r"\"([^\"]*)\"|'([^']*)'")
 

@@ -27,6 +27,8 @@ COMMANDS = {
     "leaderboard": "patcache.cli.leaderboard:leaderboard",
     "matrix": "patcache.cli.matrix:matrix",
     "cells": "patcache.cli.cells:cells",
+    "trend": "patcache.cli.trend:trend",
+    "fields": "patcache.cli.fields:fields",
     "normality": "patcache.cli.normality:normality",
     "robustness": "patcache.cli.robustness:robustness",
     "figure": "patcache.cli.figures:figure",

@@ -7,17 +7,16 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from patcache.kernels.effects import means
 from patcache.kernels.outcomes import MIN_DEFINED, Outcome
-from patcache.listing import Listing, column
+from patcache.listing import Listing, column, known
 from patcache.queries.cautions import cautions
 from patcache.queries.comparison import EQUAL_DIGITS, Comparison, compare
 from patcache.queries.question import Question
+from patcache.queries.wording import interval_words
 
 if TYPE_CHECKING:
     from patcache.queries.counts import Part
     from patcache.queries.testing import Family
-    from patcache.records import DoubleArray
     from patcache.store import StoreFolder
 
 Parts = Literal["year", "section", "cell"]
@@ -28,14 +27,17 @@ class CellRow:
     """One model in one year, section or cell; year or section is None where all are meant.
 
     outcome: "too few" (in no test here), "no difference" (from none of its rivals: all values
-    equal) or "tested". n_rivals: models it was tested against here. is_winner: no model that was
-    tested here has a higher mean.
+    equal) or "tested". low, high: 95 % interval of the mean, None with fewer than two tuples.
+    n_rivals: models it was tested against here. is_winner: no model that was tested here has a
+    higher mean.
     """
 
     year: int | None = column("year", fmt="d")
     section: str | None = column("section")
     model: str = column("model")
     mean: float | None = column("mean", fmt=".3f")
+    low: float | None = column("from", fmt=".3f")
+    high: float | None = column("to", fmt=".3f")
     chance: float = column("chance", fmt=".3f")
     n: int = column("n", fmt=",")
     n_undefined: int = column("undefined", fmt=",")
@@ -45,6 +47,7 @@ class CellRow:
     beats: int = column("beats")
     beaten_by: int = column("beaten by")
     n_rivals: int = column("of")
+    indicator: str = column("indicator", hidden=True)
 
 
 def cells(
@@ -60,38 +63,41 @@ def cells(
     Errors: as for the leaderboard.
     """
     comparison = compare(store, question or Question(), by, family)
-    mean = means(comparison.counts.shown_counts, comparison.counts.shown)
     parts = comparison.counts.parts
     rows = tuple(
-        _row(comparison, mean, (part, where), model)
+        _row(comparison, (part, where), model)
         for part, where in enumerate(parts)
         for model in comparison.best_first
     )
     n_parts = f"{len(parts):,} {by}s"
     scope = f" of all {n_parts}" if family == "sweep" else f" in each of {n_parts}"
-    return Listing(CellRow, rows, comparison.caption(scope), cautions(comparison))
+    notes = (*cautions(comparison), interval_words(comparison.question))
+    return Listing(CellRow, rows, comparison.caption(scope), notes)
 
 
-def _row(comparison: Comparison, mean: DoubleArray, at: tuple[int, Part], model: int) -> CellRow:
+def _row(comparison: Comparison, at: tuple[int, Part], model: int) -> CellRow:
     part, where = at
     counts, beats = comparison.counts, comparison.decisions.beats[part]
-    n = counts.n_defined[part]
+    n, mean = counts.n_defined[part], comparison.means.mean[part].round(EQUAL_DIGITS)
     is_tested = n >= MIN_DEFINED
-    best = mean[part][is_tested].round(EQUAL_DIGITS).max(initial=-np.inf)
+    best = mean[is_tested].max(initial=-np.inf)
     return CellRow(
         year=where.year,
         section=where.section,
         model=comparison.labels[model],
-        mean=float(mean[part, model]) if n[model] else None,
+        mean=known(comparison.means.mean[part, model]),
+        low=known(comparison.means.low[part, model]),
+        high=known(comparison.means.high[part, model]),
         chance=float(counts.chance[part]),
         n=int(n[model]),
         n_undefined=int(counts.n_undefined[part, model]),
         n_near_ties=int(counts.n_near_ties[part, model]),
         outcome=_outcome(comparison, part, model).words,
-        is_winner=bool(is_tested[model] and mean[part, model].round(EQUAL_DIGITS) >= best),
+        is_winner=bool(is_tested[model] and mean[model] >= best),
         beats=int(beats[model].sum()),
         beaten_by=int(beats[:, model].sum()),
         n_rivals=int(np.count_nonzero(~np.isnan(comparison.tests.pvalue[part, model]))),
+        indicator=comparison.question.indicator,
     )
 
 

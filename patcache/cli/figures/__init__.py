@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 FIGURES = {
     "leaderboard": "patcache.cli.figures.leaderboard:leaderboard",
+    "trend": "patcache.cli.figures.trend:trend",
+    "fields": "patcache.cli.figures.fields:fields",
 }
 
 
