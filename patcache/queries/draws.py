@@ -12,7 +12,6 @@ from patcache.kernels.kendall_w import ranks_of
 from patcache.queries.comparison import EQUAL_DIGITS
 from patcache.queries.counts import IN_SLICE, ModelCounts, model_counts, shapes
 from patcache.queries.intervals import means_of_models
-from patcache.queries.means import model_means
 from patcache.queries.question import Question, Subject, subject_of
 from patcache.queries.wording import slice_words
 from patcache.steps.sweeps import Draw, Sweep

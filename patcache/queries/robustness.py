@@ -12,14 +12,15 @@ from patcache.kernels.kendall_w import N_RESAMPLES as N_ORDERS
 from patcache.kernels.kendall_w import concordance
 from patcache.listing import Listing, column
 from patcache.queries.draws import Draws, find_draws
-from patcache.queries.means import INTERVALS, SEED
 from patcache.queries.question import Question
 from patcache.queries.wording import indicator_words, interval_words, named, slice_words, year_spans
 from patcache.steps.sweeps import Vary, find_sweep
 
 if TYPE_CHECKING:
+    from patcache.records import DoubleArray
     from patcache.store import StoreFolder
 
+SEED = 1  # of the permutations
 VALUE_WORDS: dict[Vary, str] = {"seed": "seed", "candidates": "m"}
 RANKED, NOT_EVERYWHERE, UNDEFINED = "ranked", "not in every draw", "no defined tuple"
 
@@ -147,10 +148,10 @@ def _row(draws: Draws, model: int) -> RobustnessRow:
 
 
 def _draw_row(draws: Draws, draw: int, model: int) -> DrawRow:
-    one, is_there = draws.draws[draw], draws.is_scored[draw, model]
+    one = draws.draws[draw]
 
-    def number(value: float) -> float | None:
-        return float(value) if is_there else None
+    def number(values: DoubleArray) -> float | None:
+        return None if np.isnan(values[draw, model]) else float(values[draw, model])
 
     return DrawRow(
         sample=one.name,
@@ -159,11 +160,11 @@ def _draw_row(draws: Draws, draw: int, model: int) -> DrawRow:
         model=draws.labels[model],
         n=int(draws.n[draw, model]),
         n_undefined=int(draws.n_undefined[draw, model]),
-        mean=number(draws.mean[draw, model]),
-        low=number(draws.low[draw, model]),
-        high=number(draws.high[draw, model]),
+        mean=number(draws.mean),
+        low=number(draws.low),
+        high=number(draws.high),
         chance=float(draws.chance[draw]),
-        above_chance=number(draws.above_chance[draw, model]),
+        above_chance=number(draws.above_chance),
         rank=draws.rank(draw, model),
         vary=draws.sweep.vary,
         indicator=draws.question.indicator,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -50,6 +50,9 @@ ORDER BY tuple_id, gold_position"""
 TUPLES = """
 SELECT tuple_id, target, candidates, year, section FROM data.tuples
 WHERE sample_id = ? AND shape_id = ? ORDER BY tuple_id"""
+CHOSEN = """
+SELECT target, candidates FROM data.tuples
+WHERE sample_id = ? AND list_contains(?, tuple_id) ORDER BY tuple_id"""
 REMOVE = "DELETE FROM data.{table} WHERE sample_id = ?"
 
 
@@ -129,6 +132,13 @@ def tuple_sets(cursor: duckdb.DuckDBPyConnection, sample_id: int) -> list[TupleS
     return [
         _tuple_set(cursor, sample_id, shape_id, Shape(tuple(levels))) for shape_id, levels in shapes
     ]
+
+
+def chosen_tuples(
+    cursor: duckdb.DuckDBPyConnection, sample_id: int, tuple_ids: Sequence[int]
+) -> list[tuple[int, list[int]]]:
+    """Target and candidates, in gold order, of some tuples of a sample."""
+    return cursor.execute(CHOSEN, [sample_id, list(tuple_ids)]).fetchall()
 
 
 def tuple_span(cursor: duckdb.DuckDBPyConnection, name: str) -> TupleSpan:
