@@ -17,8 +17,10 @@ if TYPE_CHECKING:
 
 FIGURES = {
     "leaderboard": "patcache.cli.figures.leaderboard:leaderboard",
+    "matrix": "patcache.cli.figures.matrix:matrix",
     "trend": "patcache.cli.figures.trend:trend",
     "fields": "patcache.cli.figures.fields:fields",
+    "where": "patcache.cli.figures.where:where",
 }
 
 

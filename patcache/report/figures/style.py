@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import html
 import io
+import re
 import textwrap
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -24,6 +26,11 @@ LINES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
 SUFFIXES = (".svg", ".png", ".pdf")
 DOTS_PER_INCH = 200
 CAPTION_CHARACTERS_PER_INCH = 20
+LONGEST_LABEL = 30
+# What an <svg> inside a page does not need: metadata, a style of every element of the page.
+PAGE_WASTE = re.compile(r"<metadata>.*?</metadata>|<style\b.*?</style>|<!--.*?-->", re.DOTALL)
+ID = re.compile(r'\bid="([^"]*)"')
+REFERENCE = re.compile(r'(href="|url\()#')
 STYLE: Any = {
     "axes.axisbelow": True,
     "axes.edgecolor": INK,
@@ -94,6 +101,14 @@ def title(figure: Figure, text: str, captions: Sequence[str]) -> None:
     )
 
 
+def short(label: str, longest: int = LONGEST_LABEL) -> str:
+    """A label that fits: its beginning and its end, which is where settings differ."""
+    if len(label) <= longest:
+        return label
+    tail = (longest - 1) // 2
+    return f"{label[: longest - 1 - tail]}…{label[-tail:]}"
+
+
 def check_suffix(path: Path) -> None:
     """Errors: PatcacheError for an ending that is no kind of figure."""
     if path.suffix.lower() not in SUFFIXES:
@@ -118,11 +133,21 @@ def write_figure(figure: Figure, path: Path) -> None:
         raise WriteFailed(f"cannot write {path}", str(error), "name another file") from error
 
 
-def svg_for_page(figure: Figure) -> str:
-    """The figure as an <svg> element whose text is text and whose ink is the page's colour."""
+def svg_for_page(figure: Figure, name: str = "figure", label: str = "") -> str:
+    """The figure as an <svg> element whose text is text and whose ink is the page's colour.
+
+    name: begins every id, so that two figures of a page share none. label: what it shows, read
+    aloud instead of it.
+    """
     text = _content(figure, "svg", svg_text="none").decode()
-    element = text[text.index("<svg") :]
-    return element.replace(INK, "currentColor")
+    body = text[text.index(">", text.index("<svg")) + 1 :]
+    body = PAGE_WASTE.sub("", body).replace("xlink:href", "href").replace(INK, "currentColor")
+    body = ID.sub(rf'id="{name}-\1"', body)
+    body = REFERENCE.sub(rf"\1#{name}-", body)
+    width, height = (72 * inches for inches in figure.get_size_inches())
+    size = f'width="{width:g}pt" height="{height:g}pt" viewBox="0 0 {width:g} {height:g}"'
+    head = f'<svg {size} role="img" aria-labelledby="{name}-title">'
+    return f'{head}<title id="{name}-title">{html.escape(label)}</title>{body.strip()}'
 
 
 def _content(figure: Figure, kind: str, svg_text: str = "path") -> bytes:
