@@ -264,4 +264,4 @@ def _unit_notes(units: Sequence[str]) -> list[str]:
 
 def _fitted_note(found: TimedModels) -> list[str]:
     fitted = [spec.label for spec in found.specs if "fit" in spec.identity]
-    return [f"without fitting on the corpus first: {named(fitted)}"] if fitted else []
+    return [f"without fitting on the corpus: {named(fitted)}"] if fitted else []

@@ -6,7 +6,7 @@ Nothing is stored of it but the times.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from statistics import median
 from typing import TYPE_CHECKING, Any
@@ -32,6 +32,7 @@ BATCHES = (1, 2, 4, 8, 16, 32, 64)
 N_TUPLES = 20
 N_REPEATS = 3
 NOT_TIMED = {"vectors": "its vectors were computed elsewhere"}
+REMEMBERING = frozenset({"tfidf", "bm25", "lsa", "word2vec", "static"})  # words of texts
 ONLY_NAMED = {"api": "it would be sent texts, which may cost money: name it with --models"}
 
 
@@ -114,9 +115,7 @@ def _measured(
         )
     loaded = _load(store, spec, plan.runtime)
     try:
-        encode = texts.encoder(loaded.embedder)
-        encode(batches[-1], batches[-1])  # a warm-up: one call
-        times = _times(encode, batches, plan.n_repeats, texts.n_items, progress)
+        times = _times(loaded.embedder, texts, batches, plan.n_repeats, progress)
         provenance = {**loaded.embedder.provenance, "sample": sample}
         device = loaded.embedder.device
     finally:
@@ -140,21 +139,21 @@ def _measured(
     return Measured(spec.label, timings, spec.is_pairs)
 
 
-Encode = Callable[[int, int], None]  # so many texts in a call, and of how many first texts
-
-
 def _times(
-    encode: Encode, batches: Sequence[int], n_repeats: int, n_items: int, progress: Progress
+    model: Any, texts: _TupleTexts, batches: Sequence[int], n_repeats: int, progress: Progress
 ) -> dict[int, list[float]]:
     """Seconds of each repeat by batch; a repeat goes through all sizes, so that drift is shared."""
+    encode = model.score if texts.spec.is_pairs else model.encode
+    passes = tuple(batches) * n_repeats
+    encode(*texts.calls(batches[-1], len(passes) + 1)[0])  # a warm-up
     times: dict[int, list[float]] = {batch: [] for batch in batches}
-    total = n_repeats * len(batches) * n_items
-    for repeat in range(n_repeats):
-        for number, batch in enumerate(batches):
-            start = time.perf_counter()
-            encode(batch, n_items)
-            times[batch].append(time.perf_counter() - start)
-            progress((repeat * len(batches) + number + 1) * n_items, total)
+    for number, batch in enumerate(passes, start=1):
+        calls = texts.calls(batch, number)
+        start = time.perf_counter()
+        for call in calls:
+            encode(*call)
+        times[batch].append(time.perf_counter() - start)
+        progress(number * texts.n_items, len(passes) * texts.n_items)
     return times
 
 
@@ -176,38 +175,27 @@ class _TupleTexts:
         n_candidates = sum(map(len, self.candidates))
         return n_candidates if self.spec.is_pairs else self.n_tuples + n_candidates
 
-    def encoder(self, model: Any) -> Encode:
-        """A function that gives the first texts to the model, so many in a call."""
-        return self._pairs(model) if self.spec.is_pairs else self._texts(model)
+    def calls(self, batch: int, number: int) -> list[tuple[Any, ...]]:
+        """What is handed over in each call: texts and their role, or both texts of pairs.
 
-    def _texts(self, embedder: Any) -> Encode:
-        """Tuple after tuple; where prompts tell targets apart, targets and then candidates."""
+        number: of the pass. A model that remembers the words of a text gets other spaces at its
+        end each time, so that it segments it as it would a new one.
+        """
+        end = " " * number if self.spec.embedder in REMEMBERING else ""
+        several = list(zip(self.targets, self.candidates, strict=True))
+        if self.spec.is_pairs:
+            pairs = [(target + end, text + end) for target, texts in several for text in texts]
+            return [tuple(map(list, zip(*some, strict=True))) for some in _cut(pairs, batch)]
         parts: dict[Role, list[str]] = {"query": [], "document": []}
         is_one_role = self.spec.prompt("query") == self.spec.prompt("document")
-        for target, candidates in zip(self.targets, self.candidates, strict=True):
-            parts["document" if is_one_role else "query"].append(target)
-            parts["document"].extend(candidates)
+        for target, candidates in several:
+            parts["document" if is_one_role else "query"].append(target + end)
+            parts["document"].extend(text + end for text in candidates)
+        return [(some, role) for role, texts in parts.items() for some in _cut(texts, batch)]
 
-        def encode(batch: int, n_texts: int) -> None:
-            left = n_texts
-            for role, texts in parts.items():
-                some = texts[:left]
-                left -= len(some)
-                for start in range(0, len(some), batch):
-                    embedder.encode(some[start : start + batch], role)
 
-        return encode
-
-    def _pairs(self, scorer: Any) -> Encode:
-        several = zip(self.targets, self.candidates, strict=True)
-        pairs = [(target, text) for target, texts in several for text in texts]
-
-        def score(batch: int, n_pairs: int) -> None:
-            for start in range(0, n_pairs, batch):
-                some = pairs[start : min(start + batch, n_pairs)]
-                scorer.score([query for query, _ in some], [document for _, document in some])
-
-        return score
+def _cut(items: list[Any], size: int) -> list[list[Any]]:
+    return [items[start : start + size] for start in range(0, len(items), size)]
 
 
 def _tuple_texts(store: StoreFolder, spec: Spec, sample: str, n_tuples: int) -> _TupleTexts:
