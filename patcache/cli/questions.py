@@ -32,39 +32,39 @@ tolerance_option = click.option(
     show_default=True,
     help="The scoring to compare by, as given to `patcache score`.",
 )
-OPTIONS = (
-    indicator_option,
-    click.option(
-        "--test",
-        type=click.Choice(TESTS),
-        default="u",
-        show_default=True,
-        help="Mann-Whitney U; or on the same tuples Wilcoxon signed-rank, permutation of signs, "
-        "bootstrap of the mean.",
-    ),
-    click.option(
-        "--alternative",
-        type=click.Choice(("greater", "less", "two-sided")),
-        default="greater",
-        show_default=True,
-        help="Is the row's model better, worse, or different?",
-    ),
-    click.option(
-        "--alpha",
-        type=FiniteRange(0, 1, min_open=True, max_open=True),
-        default=0.05,
-        show_default=True,
-        help="A corrected p below this is a win.",
-    ),
+test_option = click.option(
+    "--test",
+    type=click.Choice(TESTS),
+    default="u",
+    show_default=True,
+    help="Mann-Whitney U; or on the same tuples Wilcoxon signed-rank, permutation of signs, "
+    "bootstrap of the mean.",
+)
+alternative_option = click.option(
+    "--alternative",
+    type=click.Choice(("greater", "less", "two-sided")),
+    default="greater",
+    show_default=True,
+    help="Is the row's model better, worse, or different?",
+)
+alpha_option = click.option(
+    "--alpha",
+    type=FiniteRange(0, 1, min_open=True, max_open=True),
+    default=0.05,
+    show_default=True,
+    help="A corrected p below this is a win.",
+)
+correction_option, discovery_option = (
     click.option(
         "--correction",
         type=click.Choice(CORRECTIONS),
-        default="holm",
+        default=default,
         show_default=True,
         help="For many tests at once.",
-    ),
-    common_option,
-    tolerance_option,
+    )
+    for default in ("holm", "bh")
+)
+resampling_options = (
     click.option(
         "--resamples",
         "n_resamples",
@@ -75,6 +75,17 @@ OPTIONS = (
     ),
     click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True),
 )
+DATA_OPTIONS = (common_option, tolerance_option, *resampling_options)
+OPTIONS = (
+    indicator_option,
+    test_option,
+    alternative_option,
+    alpha_option,
+    correction_option,
+    *DATA_OPTIONS,
+)
+BOTH_WAYS_OPTIONS = (indicator_option, test_option, alpha_option, discovery_option, *DATA_OPTIONS)
+SIDES_OPTIONS = (indicator_option, alpha_option, correction_option, *DATA_OPTIONS)
 VALUE_OPTIONS = (indicator_option, common_option, tolerance_option)
 
 dmax_option = click.option(
@@ -89,6 +100,16 @@ dmax_option = click.option(
 def question_options(command: Command) -> Command:
     """Adds the options of a comparison; the command gets `question`, and `dmax` goes into it."""
     return _with_question(command, OPTIONS)
+
+
+def both_ways_options(command: Command) -> Command:
+    """Adds the options of two-sided tests whose false discoveries are limited."""
+    return _with_question(command, BOTH_WAYS_OPTIONS)
+
+
+def sides_options(command: Command) -> Command:
+    """Adds the options of comparing independent samples: their test is given."""
+    return _with_question(command, SIDES_OPTIONS)
 
 
 def value_options(command: Command) -> Command:

@@ -29,13 +29,20 @@ FEW = 20  # tuples, below which a bootstrap test is too sure of itself
 def cautions(comparison: Comparison) -> tuple[str, ...]:
     """One line for each thing that could mislead: ties, undefined tuples, tests that disagree."""
     return (
-        _near_ties(comparison.counts.n_near_ties),
-        *_undefined(comparison),
-        *_partly_scored(comparison),
+        *data_cautions(comparison),
         *_too_few(comparison.counts.n_defined),
         *_other_test(comparison),
         *_means(comparison),
         *_resampling(comparison),
+    )
+
+
+def data_cautions(comparison: Comparison) -> tuple[str, ...]:
+    """What could mislead whatever is asked of the tuples: ties, undefined or unscored ones."""
+    return (
+        _near_ties(comparison.counts.n_near_ties),
+        *_undefined(comparison),
+        *_partly_scored(comparison),
     )
 
 
@@ -117,7 +124,7 @@ def _means(comparison: Comparison) -> list[str]:
 
 def _resampling(comparison: Comparison) -> list[str]:
     """Where resamples are too few for the family, or tuples for the bootstrap."""
-    question, counts = comparison.question, comparison.counts
+    question = comparison.question
     if question.test in ("u", "signed-rank"):
         return []
     notes = []
@@ -130,9 +137,15 @@ def _resampling(comparison: Comparison) -> list[str]:
             f"no p can be below {least:.2g} with {n_resamples:,} resamples, too much for a family "
             f"of {n_tests:,}: ask for more than {wanted:,} (--resamples)"
         )
-    if question.test == "bootstrap" and counts.n_defined.min() < FEW:
-        notes.append(f"with fewer than {FEW} tuples a bootstrap test finds too many differences")
-    return notes
+    return notes + few_for_bootstrap(comparison)
+
+
+def few_for_bootstrap(comparison: Comparison) -> list[str]:
+    """Whether tuples are too few somewhere for the bootstrap test."""
+    few = comparison.counts.n_defined.min() < FEW
+    if comparison.question.test != "bootstrap" or not few:
+        return []
+    return [f"with fewer than {FEW} tuples a bootstrap test finds too many differences"]
 
 
 def _named_pairs(comparison: Comparison, pairs: BoolArray, ending: str = "") -> list[str]:

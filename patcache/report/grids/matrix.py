@@ -32,9 +32,14 @@ def p_cell(pair: PairRow) -> str:
     """Corrected p, or in words why there is none to speak of."""
     if pair.outcome != "tested" or pair.p_adjusted is None:
         return pair.outcome
-    p = pair.p_adjusted
-    text = "<.001" if p < 0.001 else "1.0" if p > 0.9995 else f"{p:.3f}".removeprefix("0")
-    return text + "*" * pair.beats
+    return p_text(pair.p_adjusted) + "*" * pair.beats
+
+
+def p_text(p: float | None) -> str:
+    """A p-value as short as it can be: "<.001", ".032", "1.0"."""
+    if p is None:
+        return MISSING
+    return "<.001" if p < 0.001 else "1.0" if p > 0.9995 else f"{p:.3f}".removeprefix("0")
 
 
 def effect_cell(pair: PairRow) -> str:
