@@ -22,7 +22,7 @@ from patcache.kernels.moments import (
 from patcache.listing import Listing, column
 from patcache.queries.comparison import Comparison, compare
 from patcache.queries.question import Question
-from patcache.queries.similarities import Block, blocks, pair_scorers
+from patcache.queries.similarities import Block, about, blocks, pair_scorers, undefined_notes
 from patcache.queries.wording import INDICATOR_NAMES, named
 
 if TYPE_CHECKING:
@@ -93,7 +93,9 @@ def distribution(
     comparison = compare(store, question)
     found = _Similarities(store, comparison, by)
     rows = tuple(_row_of_key(comparison, found, key) for key in found.keys)
-    return Listing(DistributionRow, rows, (_about(comparison, by),), tuple(_notes(rows)))
+    what = "similarities of target and candidate" + (", by gold level" if by == "level" else "")
+    notes = (*_notes(rows), *undefined_notes(comparison))
+    return Listing(DistributionRow, rows, (f"{about(comparison)} · {what}",), notes)
 
 
 class _Similarities:
@@ -193,7 +195,8 @@ def _of_values(comparison: Comparison) -> Listing[DistributionRow]:
         )
         rows.append(row)
     listed = tuple(rows)
-    return Listing(DistributionRow, listed, (comparison.about,), tuple(_notes(listed)))
+    notes = (*_notes(listed), *undefined_notes(comparison))
+    return Listing(DistributionRow, listed, (comparison.about,), notes)
 
 
 def _histogram(counts: IntArray, values: DoubleArray, edges: Edges) -> IntArray:
@@ -243,11 +246,6 @@ def _separation(found: Mapping[Key, Moments], model: int, level: int | None) -> 
     return standard_difference(found[model, level], found[model, max(below)])
 
 
-def _about(comparison: Comparison, by: By) -> str:
-    what = "target and candidate, by gold level" if by == "level" else "target and candidate"
-    return f"{comparison.about} · similarities of {what}"
-
-
 def _notes(rows: tuple[DistributionRow, ...]) -> Iterator[str]:
     yield (
         "skewness: below 0 the long tail is on the low side (left-skewed); "
@@ -258,10 +256,6 @@ def _notes(rows: tuple[DistributionRow, ...]) -> Iterator[str]:
     scores = dict.fromkeys(row.model for row in rows if row.kind == "score")
     if scores:
         yield (f"scores, no cosines, on a scale and with bins of their own: {named(list(scores))}")
-    undefined = {row.model: row.n_undefined for row in rows if row.n_undefined}
-    if undefined:
-        left_out = [f"{model} {n:,}" for model, n in undefined.items()]
-        yield f"undefined tuples left out: {named(left_out)}"
     few = dict.fromkeys(row.model for row in rows if row.skew in ("too few", "constant"))
     if few:
         yield f"constant, or too few values for a skewness: {named(list(few))}"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from patcache.queries.counts import COMMON_TUPLES, IN_SLICE, MODEL_OF, parameters
+from patcache.queries.wording import named, slice_words
 from patcache.records import Shape
 from patcache.store.scores import n_tuple_ids
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
+    from patcache.queries.comparison import Comparison
     from patcache.queries.question import Question, Subject
 
 WINDOW_TUPLES = 32_768  # of every model at a time
@@ -65,6 +67,23 @@ def pair_scorers(cursor: duckdb.DuckDBPyConnection, subject: Subject) -> frozens
     specs = [model.spec_id for model in subject.models]
     found = cursor.execute(PAIR_SCORERS, [specs]).fetchall()
     return frozenset(specs.index(row[0]) for row in found)
+
+
+def about(comparison: Comparison) -> str:
+    """What a listing of similarities is of: sample, tuples, slice."""
+    n_tuples = int(comparison.counts.n_tuples.max(axis=1).sum())
+    sample = comparison.subject.sample
+    return f"sample {sample} · {n_tuples:,} tuples · {slice_words(comparison.question)}"
+
+
+def undefined_notes(comparison: Comparison) -> list[str]:
+    """That undefined tuples are left out, and how many of which model."""
+    n_undefined = comparison.counts.n_undefined.sum(axis=0).tolist()
+    left_out = [f"{comparison.labels[i]} {n:,}" for i, n in enumerate(n_undefined) if n]
+    notes = [f"undefined tuples left out: {named(left_out)}"] if left_out else []
+    return notes + (
+        ["only tuples defined for every model"] if comparison.question.is_common else []
+    )
 
 
 def _blocks_of(table: pa.Table, shapes: dict[int, Shape]) -> Iterator[Block]:
