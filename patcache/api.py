@@ -21,14 +21,20 @@ from patcache.store import StoreFolder
 if TYPE_CHECKING:
     from patcache.embedders.base import AnyModel
     from patcache.listing import Listing
+    from patcache.queries.agreement import AgreementRow
     from patcache.queries.cells import CellRow, Parts
+    from patcache.queries.distribution import By as DistributionBy
+    from patcache.queries.distribution import DistributionRow, Of
     from patcache.queries.leaderboard import LeaderboardRow
+    from patcache.queries.levels import ConfusionRow, LevelRow
     from patcache.queries.matrix import PairRow
     from patcache.queries.models import ModelRow
     from patcache.queries.question import Question
     from patcache.queries.samples import SampleRow
     from patcache.queries.sql import SqlRows
     from patcache.queries.testing import Family
+    from patcache.queries.tuple_view import CandidateRow
+    from patcache.queries.tuples import Order, TupleRow
     from patcache.steps.embedding import EmbedReport
     from patcache.steps.importing import ImportReport
     from patcache.steps.neighbors import NeighborRow
@@ -162,6 +168,59 @@ class Store(StoreFolder):
         from patcache.queries.fields import fields
 
         return fields(self, _question(sample, question), family=family)
+
+    def distribution(
+        self,
+        sample: str | None = None,
+        *,
+        of: Of = "similarity",
+        by: DistributionBy = "model",
+        **question: Any,
+    ) -> Listing[DistributionRow]:
+        """How each model's similarities (of="rci": its RCIs) are distributed, or each level's."""
+        from patcache.queries.distribution import distribution
+
+        return distribution(self, _question(sample, question), of=of, by=by)
+
+    def levels(self, sample: str | None = None, **question: Any) -> Listing[LevelRow]:
+        """How often the deeper of two neighbouring levels is more similar, for each model."""
+        from patcache.queries.levels import levels
+
+        return levels(self, _question(sample, question))
+
+    def level_confusion(self, sample: str | None = None, **question: Any) -> Listing[ConfusionRow]:
+        """Where the candidates of each gold level stand in each model's order."""
+        from patcache.queries.levels import level_confusion
+
+        return level_confusion(self, _question(sample, question))
+
+    def agreement(self, sample: str | None = None, **question: Any) -> Listing[AgreementRow]:
+        """Correlation of every two models over tuples, and where they differ most."""
+        from patcache.queries.agreement import agreement
+
+        return agreement(self, _question(sample, question))
+
+    def tuples(
+        self,
+        sample: str | None = None,
+        *,
+        order: Order | None = None,
+        top: int = 20,
+        between: tuple[str, str] | None = None,
+        **question: Any,
+    ) -> Listing[TupleRow]:
+        """The hardest or easiest tuples, or those on which models differ most."""
+        from patcache.queries.tuples import tuples
+
+        return tuples(self, _question(sample, question), order=order, top=top, between=between)
+
+    def tuple_view(
+        self, tuple_id: int, sample: str | None = None, **question: Any
+    ) -> Listing[CandidateRow]:
+        """One tuple: target and candidates, with each model's similarity and rank."""
+        from patcache.queries.tuple_view import tuple_view
+
+        return tuple_view(self, tuple_id, _question(sample, question))
 
     def neighbors(
         self,
