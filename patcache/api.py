@@ -11,7 +11,8 @@ for row in store.leaderboard():
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,23 +24,31 @@ if TYPE_CHECKING:
     from patcache.listing import Listing
     from patcache.queries.agreement import AgreementRow
     from patcache.queries.cells import CellRow, Parts
+    from patcache.queries.compare import CompareRow
     from patcache.queries.distribution import By as DistributionBy
     from patcache.queries.distribution import DistributionRow, Of
+    from patcache.queries.efficiency import BatchRow, EfficiencyRow, Times
+    from patcache.queries.equivalence import EquivalenceRow
     from patcache.queries.leaderboard import LeaderboardRow
     from patcache.queries.levels import ConfusionRow, LevelRow
     from patcache.queries.matrix import PairRow
     from patcache.queries.models import ModelRow
+    from patcache.queries.power import PowerRow
     from patcache.queries.question import Question
+    from patcache.queries.robustness import DrawRow, RobustnessRow
     from patcache.queries.samples import SampleRow
     from patcache.queries.sql import SqlRows
     from patcache.queries.testing import Family
     from patcache.queries.tuple_view import CandidateRow
     from patcache.queries.tuples import Order, TupleRow
+    from patcache.queries.where import WhereRow
     from patcache.steps.embedding import EmbedReport
     from patcache.steps.importing import ImportReport
     from patcache.steps.neighbors import NeighborRow
     from patcache.steps.sampling import SampleReport
     from patcache.steps.scoring import ScoreReport
+    from patcache.steps.sweeping import Report as SweepReport
+    from patcache.steps.sweeps import Vary
 
 Names = str | Sequence[str] | None
 
@@ -169,6 +178,43 @@ class Store(StoreFolder):
 
         return fields(self, _question(sample, question), family=family)
 
+    def where(
+        self,
+        model: str,
+        sample: str | None = None,
+        *,
+        against: str | None = None,
+        by: Parts | None = None,
+        top: int | None = None,
+        **question: Any,
+    ) -> Listing[WhereRow]:
+        """In which sections and years (or cells) a model wins and loses, and against whom."""
+        from patcache.queries.where import where
+
+        asked = _question(sample, {"correction": "bh", **question})
+        return where(self, model, asked, against=against, by=by, top=top)
+
+    def equivalence(
+        self, sample: str | None = None, *, margin: float = 0.02, **question: Any
+    ) -> Listing[EquivalenceRow]:
+        """Every ordered pair of models: is the first at most the margin worse than the second?"""
+        from patcache.queries.equivalence import equivalence
+
+        return equivalence(self, _question(sample, question), margin=margin)
+
+    def power(
+        self,
+        sample: str | None = None,
+        *,
+        difference: float = 0.01,
+        power: float = 0.8,
+        **question: Any,
+    ) -> Listing[PowerRow]:
+        """What the tuples of a slice can show of each pair, and what a difference would take."""
+        from patcache.queries.power import power as query
+
+        return query(self, _question(sample, question), difference=difference, power=power)
+
     def distribution(
         self,
         sample: str | None = None,
@@ -222,6 +268,24 @@ class Store(StoreFolder):
 
         return tuple_view(self, tuple_id, _question(sample, question))
 
+    def compare(
+        self,
+        sample: str | None = None,
+        *,
+        split: int | None = None,
+        with_sample: str | None = None,
+        with_store: StoreFolder | str | Path | None = None,
+        **question: Any,
+    ) -> Listing[CompareRow]:
+        """Every model on two sides: years before and from `split`, two samples, or two stores."""
+        from patcache.queries.compare import compare
+
+        asked = _question(sample, question)
+        other = with_store
+        if isinstance(other, (str, Path)):
+            other = StoreFolder(other, create=False)
+        return compare(self, asked, split=split, with_sample=with_sample, with_store=other)
+
     def neighbors(
         self,
         model: str,
@@ -255,6 +319,97 @@ class Store(StoreFolder):
         return joined(
             neighbors(self, model=model, patents=named, texts=free, asked=asked, runtime=runtime)
         )
+
+    def sweep(
+        self,
+        sample: str | None = None,
+        *,
+        seeds: Sequence[int] | None = None,
+        candidates: Sequence[int] | None = None,
+        models: Names = None,
+        runtime: Runtime | None = None,
+    ) -> list[SweepReport]:
+        """Draws, embeds and scores what draws of a sample by seed or candidates a tuple lack.
+
+        models: None is those scored for the sample. What fails of one model or draw is raised
+        after the others are done.
+        """
+        from patcache.queries.question import subject_of
+        from patcache.steps.sweeping import Failure, fill_sweeps
+        from patcache.steps.sweeps import find_sweep
+
+        asked: dict[Vary, Sequence[int] | None] = {"seed": seeds, "candidates": candidates}
+        sweeps = [find_sweep(self, sample, v, some) for v, some in asked.items() if some]
+        base = sweeps[0].base if sweeps else sample
+        names = _listed(models)
+        if names is None:
+            with self.read() as cursor:
+                names = [m.label for m in subject_of(cursor, _question(base, {})).models]
+        requests = [ModelRequest(name) for name in names]
+        reports = list(fill_sweeps(self, sweeps, requests, runtime=runtime, bar=_no_bar))
+        for report in reports:
+            if isinstance(report, Failure):
+                raise report.error
+        return reports
+
+    def robustness(
+        self,
+        sample: str | None = None,
+        *,
+        vary: Vary = "seed",
+        values: Sequence[int] | None = None,
+        **question: Any,
+    ) -> Listing[RobustnessRow]:
+        """Each model over the draws of a sample that the store has (sweep makes them)."""
+        from patcache.queries.robustness import robustness
+
+        return robustness(self, _question(sample, question), vary, values)
+
+    def robustness_draws(
+        self,
+        sample: str | None = None,
+        *,
+        vary: Vary = "seed",
+        values: Sequence[int] | None = None,
+        **question: Any,
+    ) -> Listing[DrawRow]:
+        """Each model in each draw of a sample that the store has."""
+        from patcache.queries.robustness import robustness_draws
+
+        return robustness_draws(self, _question(sample, question), vary, values)
+
+    def measure(
+        self, sample: str | None = None, *, models: Names = None, **plan: Any
+    ) -> Listing[BatchRow]:
+        """Times models on a few tuples; plan: batches, n_tuples, n_repeats, runtime.
+
+        What fails of one model is raised after the others are done.
+        """
+        from patcache.queries.efficiency import batches
+        from patcache.queries.question import subject_of
+        from patcache.steps.measuring import Plan, measure
+        from patcache.steps.sweeping import Failure
+
+        question = _question(sample, {"models": models})
+        with self.read() as cursor:
+            subject = subject_of(cursor, question)
+        labels = [model.label for model in subject.models]
+        is_named = models is not None
+        done = list(
+            measure(self, subject.sample, labels, Plan(**plan), is_named=is_named, bar=_no_bar)
+        )
+        for each in done:
+            if isinstance(each, Failure):
+                raise each.error
+        return batches(self, question)
+
+    def efficiency(
+        self, sample: str | None = None, *, times: Times = "embedding", **question: Any
+    ) -> Listing[EfficiencyRow]:
+        """What each model costs (seconds a text, bytes a vector) and the RCI it gives."""
+        from patcache.queries.efficiency import efficiency
+
+        return efficiency(self, _question(sample, question), times)
 
     def models(self) -> Listing[ModelRow]:
         """The stored models: rows, dimension, bytes, speed, device."""
@@ -291,3 +446,8 @@ def _listed(names: Names) -> list[str] | None:
     if names is None:
         return None
     return [names] if isinstance(names, str) else list(names)
+
+
+@contextmanager
+def _no_bar(_label: str) -> Iterator[Progress]:
+    yield lambda _done, _total: None
