@@ -21,6 +21,7 @@ FIGURES = {
     "trend": "patcache.cli.figures.trend:trend",
     "fields": "patcache.cli.figures.fields:fields",
     "where": "patcache.cli.figures.where:where",
+    "compare": "patcache.cli.figures.compare:compare",
     "robustness": "patcache.cli.figures.robustness:robustness",
     "efficiency": "patcache.cli.figures.efficiency:efficiency",
 }
