@@ -89,9 +89,9 @@ def _draw_chance(axes: Axes, draws: list[DrawRow], places: DoubleArray) -> None:
         "label": label,
     }
     if len(draws) == 1 or low == high:
-        axes.axhline(chance[0], label=label, **look)
+        axes.axhline(chance[0], **look)
     else:
-        axes.plot(places, chance, label=label, **look)
+        axes.plot(places, chance, **look)
 
 
 def _finish(
