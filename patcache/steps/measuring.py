@@ -87,7 +87,10 @@ def measure(
         raise PatcacheError("speed is measured on one device at a time", "", "--device cuda:0")
     with store.read() as cursor:
         stored = [labelled_spec(cursor, label) for label in labels]
-    for spec in {spec.vectors_id: spec for spec in reversed(stored)}.values():
+    first: dict[str, Spec] = {}
+    for spec in stored:
+        first.setdefault(spec.vectors_id, spec)
+    for spec in first.values():
         why = NOT_TIMED.get(spec.embedder) or (not is_named and ONLY_NAMED.get(spec.embedder))
         if why:
             yield Skipped(spec.label, why)
