@@ -54,4 +54,4 @@ def distribution(store: StoreFolder, question: Question, of: Of, by: By, fmt: st
     from patcache.report.grids.distribution import grid_of_distribution
 
     listing = queries.distribution(store, question, of=of, by=by)
-    write_listing(listing, fmt, grid_of_distribution(listing))
+    write_listing(listing, fmt, grid_of_distribution(listing, with_blocks=fmt != "latex"))

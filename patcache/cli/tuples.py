@@ -59,9 +59,13 @@ def tuples(
 
 def _show_tuple(store: StoreFolder, question: Question, tuple_id: int, fmt: str) -> None:
     from patcache.queries.tuple_view import tuple_view
-    from patcache.report.grids.tuples import grid_of_tuple
+    from patcache.report.formats import PEOPLE_FORMATS
+    from patcache.report.grids.tuples import grid_of_tuple, values_note
 
     listing = tuple_view(store, tuple_id, question)
+    if fmt in PEOPLE_FORMATS:
+        caption = (*listing.caption, values_note(listing))
+        listing = dataclasses.replace(listing, caption=caption)
     write_listing(listing, fmt, grid_of_tuple(listing))
 
 

@@ -143,6 +143,9 @@ def _most(by_cell: DoubleArray, part_of_cell: IntArray) -> tuple[int, float, int
 
 def _notes(comparison: Comparison, rows: tuple[AgreementRow, ...]) -> Iterator[str]:
     name = INDICATOR_NAMES[comparison.question.indicator]
+    if not rows:
+        yield "one model: no pair to compare"
+        return
     yield (
         f"1: both find the same tuples easy; 0: unrelated. {name} of each tuple, over the tuples "
         "that both models define"

@@ -34,7 +34,9 @@ By = Literal["model", "level"]
 Edges = tuple[float, float]
 Key = tuple[int, int | None]  # a model and a gold level; None: all levels
 
-N_BINS = 40  # of a histogram
+N_BINS = 40  # of a histogram of similarities
+# Of RCIs from 0 to 1 and Kendall's from -1 to 1: as many values of 6 candidates in each bin.
+VALUE_BINS = {"footrule": 10, "concordance": 8}
 FINE = 1_024  # finer bins in each of them, for quantiles
 INTERVAL = (0.025, 0.975)
 
@@ -47,7 +49,7 @@ class DistributionRow:
     long tail is on the low side: skewness below 0), "right-skewed", "about symmetric", "constant"
     or "too few". low, high: the central 95 % of the values. separation: how far the mean is above
     that of the next shallower level, in their pooled standard deviations (Cohen's d). histogram:
-    values in each of N_BINS equal bins from bins_from to bins_to.
+    values in each of equal bins from bins_from to bins_to.
     """
 
     model: str = column("model")
@@ -189,7 +191,7 @@ def _of_values(comparison: Comparison) -> Listing[DistributionRow]:
             kind=INDICATOR_NAMES[indicator],
             interval=(low, high),
             separation=None,
-            histogram=_histogram(of_model, values, edges),
+            histogram=_histogram(of_model, values, edges, VALUE_BINS[indicator]),
             edges=edges,
             chance=float(counts.chance[0]),
         )
@@ -199,8 +201,13 @@ def _of_values(comparison: Comparison) -> Listing[DistributionRow]:
     return Listing(DistributionRow, listed, (comparison.about,), notes)
 
 
-def _histogram(counts: IntArray, values: DoubleArray, edges: Edges) -> IntArray:
-    return bin_counts(np.repeat(values, counts).round(12), edges, N_BINS)
+def _histogram(counts: IntArray, values: DoubleArray, edges: Edges, n_bins: int) -> IntArray:
+    """Counts of the values in equal bins; rounding never puts a value below the edge it is at."""
+    found = np.zeros(n_bins, dtype=np.int64)
+    for n, value in zip(counts.tolist(), values.tolist(), strict=True):
+        at = (value - edges[0]) / (edges[1] - edges[0]) * n_bins
+        found[min(int(round(at, 9)), n_bins - 1)] += n
+    return found
 
 
 def _row(

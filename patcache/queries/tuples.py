@@ -194,9 +194,10 @@ def _order_words(comparison: Comparison, order: Order, between: tuple[str, str] 
 
 
 def _notes(comparison: Comparison, rows: tuple[TupleRow, ...]) -> Iterator[str]:
+    yield from undefined_notes(comparison)
     if not rows:
         yield "no tuple here is defined for the models asked for"
-    yield from undefined_notes(comparison)
+        return
     if comparison.counts.n_undefined.any() and not comparison.question.is_common:
         yield "a mean is over the models that define the tuple; --common: only what all define"
     yield "one of them whole: patcache tuples --show ID"

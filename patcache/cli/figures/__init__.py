@@ -24,6 +24,9 @@ FIGURES = {
     "compare": "patcache.cli.figures.compare:compare",
     "robustness": "patcache.cli.figures.robustness:robustness",
     "efficiency": "patcache.cli.figures.efficiency:efficiency",
+    "distribution": "patcache.cli.figures.distribution:distribution",
+    "levels": "patcache.cli.figures.levels:levels",
+    "agreement": "patcache.cli.figures.agreement:agreement",
 }
 
 

@@ -63,7 +63,9 @@ def _matrix(listing: Listing[AgreementRow], cell: Callable[[AgreementRow], str])
 
 def correlation_cell(value: float | None, row: AgreementRow) -> str:
     """A correlation, or in a word why there is none."""
-    return row.outcome.split(":")[0] if value is None else f"{value:.2f}"
+    if value is None:
+        return row.outcome.split(":")[0]
+    return f"{round(value, 2) + 0.0:.2f}".replace("0.", ".", 1)
 
 
 CELLS: dict[str, Callable[[AgreementRow], str]] = {

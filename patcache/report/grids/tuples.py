@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from patcache.queries.tuples import TupleRow
 
 TITLE_CHARACTERS = 28
+MOST_COSINE = 1.5  # scores go beyond it, and need fewer decimals
 MOST_MODELS = 6  # with a column each; the records have all of them
 
 
@@ -23,17 +24,18 @@ def grid_of_tuples(listing: Listing[TupleRow], *, with_difference: bool) -> Grid
     for row in listing:
         where = (str(row.tuple_id), str(row.year), row.section)
         target = (cell_text(row.target), cell_text(row.code), shortened(row.title))
-        found = (row.mean, row.lowest, row.highest)
+        ends = (row.mean,) if shown else (row.mean, row.lowest, row.highest)
         difference = (cell_text(row.difference, "+.2f"),) if with_difference else ()
-        values = (cell_text(row.values[label], ".2f") for label in shown)
-        numbers = (cell_text(value, ".2f") for value in found)
-        lines.append((*where, *target, *numbers, *difference, *values))
-    headings = ("tuple", "year", "", "target", "code", "title", "mean", "low", "high")
-    extra = ("a - b",) if with_difference else ()
-    numbered = [str(number + 1) for number in range(len(shown))]
-    is_number = (True, True, False, False, False, False)
-    n_numbers = 3 + len(extra) + len(numbered)
-    return Grid((*headings, *extra, *numbered), tuple(lines), (*is_number, *[True] * n_numbers))
+        values = (cell_text(value, ".2f") for value in (*ends, *map(row.values.get, shown)))
+        lines.append((*where, *target, *difference, *values))
+    headings = ("tuple", "year", "", "target", "code", "title")
+    numbers = (
+        *(("a - b",) if with_difference else ()),
+        *(("mean",) if shown else ("mean", "low", "high")),
+        *(str(number + 1) for number in range(len(shown))),
+    )
+    is_number = (True, True, False, False, False, False, *[True] * len(numbers))
+    return Grid((*headings, *numbers), tuple(lines), is_number)
 
 
 def models_note(listing: Listing[TupleRow]) -> list[str]:
@@ -45,24 +47,28 @@ def models_note(listing: Listing[TupleRow]) -> list[str]:
 
 
 def grid_of_tuple(listing: Listing[CandidateRow]) -> Grid:
-    """The target, then a line a candidate: each model's similarity and rank, its value above."""
-    models = {row.model: row.value for row in listing}
-    lines: dict[tuple[int | None, int], dict[str, CandidateRow]] = {}
-    n_models = max(1, len(models))
-    for number, row in enumerate(listing):
-        lines.setdefault((row.level, number // n_models), {})[row.model] = row
-    cells = []
-    for (level, _), of_model in lines.items():
-        first = next(iter(of_model.values()))
+    """The target, then a line a candidate: each model's similarity and rank, by its number."""
+    models = list(dict.fromkeys(row.model for row in listing))
+    lines = []
+    for at in range(0, len(listing), max(1, len(models))):
+        of_models = listing[at : at + len(models)]
+        first = of_models[0]
+        level = "target" if first.level is None else str(first.level)
         patent = (cell_text(first.patent), cell_text(first.code), shortened(first.title))
-        places = (place_cell(of_model[model]) if level else "" for model in models)
-        cells.append(("target" if level is None else str(level), *patent, *places))
-    headings = [
-        f"{model} {'undefined' if value is None else format(value, '.3f')}"
-        for model, value in models.items()
-    ]
+        places = ("" if first.level is None else place_cell(row) for row in of_models)
+        lines.append((level, *patent, *places))
+    headings = ("level", "patent", "code", "title", *(str(i + 1) for i in range(len(models))))
     is_number = (True, False, False, False, *[True] * len(models))
-    return Grid(("level", "patent", "code", "title", *headings), tuple(cells), is_number)
+    return Grid(headings, tuple(lines), is_number)
+
+
+def values_note(listing: Listing[CandidateRow]) -> str:
+    """Which model each numbered column is, and its value on this tuple."""
+    values = {row.model: row.value for row in listing}
+    return " · ".join(
+        f"{number} {model} {'undefined' if value is None else format(value, '.3f')}"
+        for number, (model, value) in enumerate(values.items(), start=1)
+    )
 
 
 def place_cell(row: CandidateRow) -> str:
@@ -71,11 +77,8 @@ def place_cell(row: CandidateRow) -> str:
         return MISSING
     is_tied = row.rank_from != row.rank_to
     rank = f"{row.rank_from}-{row.rank_to}" if is_tied else str(row.rank_from)
-    return (
-        f"{row.similarity:.3g}  {rank}"
-        if abs(row.similarity) > 1
-        else (f"{row.similarity:.3f}  {rank}")
-    )
+    similarity = format(row.similarity, ".1f" if abs(row.similarity) >= MOST_COSINE else ".3f")
+    return f"{similarity}  {rank}"
 
 
 def shortened(title: str | None, characters: int = TITLE_CHARACTERS) -> str:
