@@ -69,8 +69,8 @@ def cells(
         for part, where in enumerate(parts)
         for model in comparison.best_first
     )
-    n_parts = f"{len(parts):,} {by}s"
-    scope = f" of all {n_parts}" if family == "sweep" else f" in each of {n_parts}"
+    scope = " of all" if family == "sweep" else " in each of"
+    scope = f"{scope} {len(parts):,} {by}s" if len(parts) > 1 else f" in 1 {by}"
     notes = (*cautions(comparison), interval_words(comparison.question))
     return Listing(CellRow, rows, comparison.caption(scope), notes)
 

@@ -226,7 +226,8 @@ def _caption(sides: _Sides) -> tuple[str, ...]:
     n_tests = int(np.count_nonzero(~np.isnan(sides.test.pvalue)))
     correction = CORRECTION_NAMES[sides.question.correction]
     over = "" if sides.question.correction == "none" else " over"
-    test = f"U-test (two-sided, independent samples), {correction}{over} {n_tests:,} models"
+    tests = f"{n_tests:,} test{'s' * (n_tests != 1)}"
+    test = f"U-test (two-sided, independent samples), {correction}{over} {tests}"
     return (*abouts, test)
 
 

@@ -69,7 +69,7 @@ def _words(row: CompareRow) -> str:
     """The difference with its corrected p, or why there is none."""
     if row.difference is None or row.p_adjusted is None:
         return row.verdict
-    return f"{row.difference:+.3f}  p {p_text(row.p_adjusted)}\n{row.verdict}"
+    return f"{row.difference:+z.3f}  p {p_text(row.p_adjusted)}\n{row.verdict}"
 
 
 def _draw_chance(axes: Axes, row: CompareRow) -> None:

@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from patcache.queries.wording import INDICATOR_NAMES
-from patcache.report.figures.style import COLOURS, INK, chance_line, new_figure, series, title
+from patcache.report.figures.style import (
+    COLOURS,
+    INK,
+    chance_line,
+    new_figure,
+    say_instead,
+    series,
+    title,
+)
 from patcache.report.grids.parts import Show, best_of, lines_of, models_of, n_tuples, part_text
 
 if TYPE_CHECKING:
@@ -42,7 +50,7 @@ def _beats(listing: Listing[CellRow]) -> Figure:
     axes.grid(visible=False)
     axes.spines[:].set_visible(False)
     _name_sections(axes, parts)
-    key = f"of {len(models) - 1} other models · bold: the most in the line · in brackets: tuples"
+    key = f"of {len(models)} models · bold: the most in the line · in brackets: tuples"
     title(figure, "Models outperformed, by field", [*listing.caption, key])
     return figure
 
@@ -82,6 +90,9 @@ def _means(listing: Listing[CellRow]) -> Figure:
         )
         axes.hlines(at[shown], low, high, color=INK, linewidth=0.7)
         axes.plot(mean, at[shown], **{**series(place), "linestyle": ""}, label=model)
+    for line, part in enumerate(parts):
+        if all(row.outcome == "too few" for row in part):
+            say_instead(axes, "too few tuples", y=1 - (line + 0.5) / len(parts))
     chances = {row.chance for row in listing}
     chance_line(axes, sum(chances) / len(chances), vertical=True)
     for border in range(1, len(parts)):

@@ -91,6 +91,20 @@ def chance_line(axes: Axes, value: float, *, vertical: bool = False) -> None:
     draw(value, color=MUTED, linestyle=(0, (4, 3)), linewidth=1, label=f"chance {value:.3f}")
 
 
+def say_instead(axes: Axes, words: str, y: float = 0.5) -> None:
+    """Words in the middle of a plot, or of one of its lines, where there is nothing to draw."""
+    axes.text(
+        0.5,
+        y,
+        words,
+        transform=axes.transAxes,
+        color=MUTED,
+        ha="center",
+        va="center",
+        style="italic",
+    )
+
+
 def title(figure: Figure, text: str, captions: Sequence[str]) -> None:
     """What a figure shows, above it, and of what, small, below it."""
     figure.suptitle(text, x=0.01, horizontalalignment="left", fontsize=10, fontweight="bold")
@@ -156,6 +170,9 @@ def _content(figure: Figure, kind: str, svg_text: str = "path") -> bytes:
     stream = io.BytesIO()
     metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind)
     with styled(), mpl.rc_context({"svg.fonttype": svg_text}):
+        if figure.get_layout_engine() is not None:  # laid out once, whatever is written first
+            figure.draw_without_rendering()
+            figure.set_layout_engine("none")
         figure.savefig(
             stream, format=kind, dpi=DOTS_PER_INCH, metadata=metadata, transparent=kind == "svg"
         )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from patcache.queries.wording import INDICATOR_NAMES
-from patcache.report.figures.style import chance_line, new_figure, series, title
+from patcache.report.figures.style import chance_line, new_figure, say_instead, series, title
 from patcache.report.grids.parts import Show, lines_of, models_of
 
 if TYPE_CHECKING:
@@ -96,8 +96,11 @@ def _with_gaps(at: DoubleArray, values: DoubleArray) -> tuple[DoubleArray, Doubl
 def _finish(axes: Axes, listing: Listing[CellRow], show: Show, legend: int) -> None:
     from matplotlib.ticker import MaxNLocator
 
+    years = [row.year for row in listing if row.year is not None]
+    axes.set_xlim(min(years) - 0.6, max(years) + 0.6)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
-    axes.margins(x=0.02)
+    if all(row.outcome == "too few" for row in listing):
+        say_instead(axes, "too few tuples in every year", y=0.7)
     axes.grid(axis="x", visible=False)
     if show == "beats":
         n_models = len(models_of(listing))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from patcache.queries.where import LOSES, TOO_FEW, WINS
 from patcache.queries.wording import INDICATOR_NAMES
-from patcache.report.figures.style import INK, MUTED, new_figure, series, title
+from patcache.report.figures.style import INK, MUTED, new_figure, say_instead, series, title
 from patcache.report.grids.where import slice_text
 
 if TYPE_CHECKING:
@@ -26,6 +26,8 @@ def draw(listing: Listing[WhereRow]) -> Figure:
     for place, row in enumerate(rows):
         _draw_row(axes, row, place)
     axes.axvline(0, color=INK, linewidth=0.8)
+    if not rows:
+        say_instead(axes, "too few tuples in every slice")
     _part_verdicts(axes, rows)
     axes.set_yticks(
         range(len(rows)), [f"{slice_text(row)} · {row.other} ({row.n:,})" for row in rows]
@@ -33,9 +35,9 @@ def draw(listing: Listing[WhereRow]) -> Figure:
     axes.set_ylim(max(2, len(rows)) - 0.4, -0.6)
     axes.tick_params(axis="y", length=0, labelsize=7)
     axes.grid(axis="y", visible=False)
-    name = INDICATOR_NAMES[listing.rows[0].indicator] if rows else "mean"
+    name = INDICATOR_NAMES[rows[0].indicator] if rows else "value"
     axes.set_xlabel(f"difference of mean {name}, 95 % interval")
-    model = listing.rows[0].model if rows else "the model"
+    model = listing[0].model if len(listing) else "a model"
     key = "filled: q below alpha · on the left: slice, rival and their common tuples"
     title(figure, f"Where {model} wins and loses", [*listing.caption, listing.notes[0], key])
     return figure

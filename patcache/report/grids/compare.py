@@ -21,9 +21,9 @@ def grid_of_compare(listing: Listing[CompareRow]) -> Grid:
         ("n", [cell_text(row.n_first) for row in listing]),
         (listing[0].second, [cell_text(row.mean_second, ".3f") for row in listing]),
         ("n", [cell_text(row.n_second) for row in listing]),
-        ("difference", [cell_text(row.difference, "+.3f") for row in listing]),
+        ("difference", [cell_text(row.difference, "+z.3f") for row in listing]),
         ("95 % interval", [span_text(row.low, row.high) for row in listing]),
-        ("beyond chance", [cell_text(row.beyond_chance, "+.3f") for row in listing]),
+        ("beyond chance", [cell_text(row.beyond_chance, "+z.3f") for row in listing]),
         ("superiority", [cell_text(row.superiority, ".3f") for row in listing]),
         ("p", [p_text(row.p_adjusted) for row in listing]),
         ("verdict", [row.verdict for row in listing]),
@@ -40,10 +40,9 @@ def grid_of_compare(listing: Listing[CompareRow]) -> Grid:
 
 def title_of_compare(listing: Listing[CompareRow]) -> str:
     """What the columns are."""
-    second = listing[0].second
     return (
-        f"difference: {second} minus {listing[0].first} · superiority: probability that a value of "
-        f"{second} is larger · p corrected"
+        f"difference: {listing[0].second} minus {listing[0].first} · superiority: probability that "
+        "a value of the second is larger · p corrected"
     )
 
 

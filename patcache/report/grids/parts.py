@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 Show = Literal["beats", "rci"]
 
+LINE_CHARACTERS = 100
 MOST_CHARACTERS = 76  # of all models' names with their gaps; longer ones become numbers
 
 
@@ -43,8 +44,9 @@ def title_of_parts(listing: Listing[CellRow], show: Show) -> tuple[str, ...]:
         "rci": f"mean {INDICATOR_NAMES[listing[0].indicator]} ± half of its 95 % interval"
         " · * the highest in the line",
     }
-    key = " · ".join(f"{number} {model}" for number, model in enumerate(models, start=1))
-    return (what[show], *([] if _headings(models) == models else [key]))
+    if _headings(models) == models:
+        return (what[show],)
+    return (what[show], *_key([f"{number} {name}" for number, name in enumerate(models, start=1)]))
 
 
 def models_of(listing: Listing[CellRow]) -> tuple[str, ...]:
@@ -103,6 +105,17 @@ def _text(row: CellRow, show: Show) -> str:
         return mean
     half = f"{max(row.mean - row.low, row.high - row.mean):.3f}"
     return f"{mean}±{half.removeprefix('0')}"
+
+
+def _key(items: list[str]) -> list[str]:
+    """Items in as many lines as they need."""
+    lines = [items[0]]
+    for item in items[1:]:
+        if len(lines[-1]) + len(item) + 3 <= LINE_CHARACTERS:
+            lines[-1] += f" · {item}"
+        else:
+            lines.append(item)
+    return lines
 
 
 def _headings(models: tuple[str, ...]) -> tuple[str, ...]:

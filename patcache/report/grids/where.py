@@ -21,7 +21,7 @@ def grid_of_where(listing: Listing[WhereRow]) -> Grid:
             slice_text(row),
             row.other,
             cell_text(row.n),
-            cell_text(row.difference, "+.3f"),
+            cell_text(row.difference, "+z.3f"),
             span_text(row.low, row.high),
             cell_text(row.superiority, ".3f"),
             p_text(row.p),
@@ -42,4 +42,4 @@ def span_text(low: float | None, high: float | None) -> str:
     """An interval of a difference: "+0.012 to +0.056"."""
     if low is None or high is None:
         return MISSING
-    return f"{low:+.3f} to {high:+.3f}"
+    return f"{low:+z.3f} to {high:+z.3f}"
