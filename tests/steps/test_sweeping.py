@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -27,13 +28,19 @@ def no_bar(_label: str) -> Iterator[Progress]:
     yield lambda _done, _total: None
 
 
-@pytest.fixture
-def study(tmp_path: Path) -> Store:
-    store = Store(tmp_path / "store")
-    store.import_files(write_patents(tmp_path / "patents.parquet"))
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("sweeping")
+    store = Store(folder / "store")
+    store.import_files(write_patents(folder / "patents.parquet"))
     store.sample("main", targets=3)
     store.add("random")
-    return store
+    return store.path
+
+
+@pytest.fixture
+def study(made: Path, tmp_path: Path) -> Store:
+    return Store(shutil.copytree(made, tmp_path / "store"))
 
 
 @pytest.fixture
