@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 LIGHT, DARK = "#ffffff", "#08488e"
 ON_LIGHT, ON_DARK = "#111820", "#ffffff"  # the numbers; a page leaves them as they are
 NO_VALUE = "#dcdfe3"
-IS_DARK = 0.55  # of the way to the dark end
+IS_DARK = 0.7  # of the way to the dark end: from here on white is easier to read
 
 
 def draw_cells(
