@@ -30,8 +30,8 @@ def draw_cells(
     """Cells of a table (R, C) with their texts; NaN is a grey cell. No ticks, no frame."""
     from matplotlib.colors import LinearSegmentedColormap
 
-    colours = LinearSegmentedColormap.from_list("heat", [LIGHT, DARK])
-    colours.set_bad(NO_VALUE)
+    hue = LinearSegmentedColormap.from_list("heat", [LIGHT, DARK])
+    colours = hue.with_extremes(bad=NO_VALUE)
     low, high = limits
     place = np.ma.masked_invalid((values - low) / ((high - low) or 1.0))
     style: Any = {"cmap": colours, "vmin": 0, "vmax": 1, "aspect": "auto"}
