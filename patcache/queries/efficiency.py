@@ -36,7 +36,7 @@ class EfficiencyRow:
     in a call, as measured; batch_tokens: what a network makes of them, where it says so.
     s_per_tuple: a target and its candidates, none of them stored. mean, low, high: of the
     indicator, with a 95 % interval. vector_bytes: of one vector, as stored. n_timed: texts (pairs)
-    that were timed. is_front: no other row is as fast and as good, and better in one of them.
+    that were timed. is_front: no other row is as fast a tuple and as good, and better in one.
     outcome: "on the front", "another is as fast and as good", "no time" or "no defined tuple".
     """
 
@@ -97,8 +97,8 @@ def efficiency(
         raise ValueError(f"{times!r} is none of {', '.join(TIMES)}")
     found = timed_models(store, question or Question())
     drafts = [row for model in found.best_first for row in _rows(found, model, times)]
-    cost = np.array([np.nan if row["s_per_text"] is None else row["s_per_text"] for row in drafts])
-    value = np.array([np.nan if row["mean"] is None else row["mean"] for row in drafts])
+    cost = np.array([row["s_per_tuple"] for row in drafts], dtype=np.float64)
+    value = np.array([row["mean"] for row in drafts], dtype=np.float64)
     front = pareto_front(cost, value.round(EQUAL_DIGITS))
     rows = tuple(
         EfficiencyRow(**row, is_front=is_front, outcome=_outcome(row, is_front))
@@ -246,8 +246,7 @@ def _notes(found: TimedModels, rows: Sequence[EfficiencyRow], times: Times) -> t
     }
     return (
         what[times],
-        "front: no other is as fast and as good, and better in one; means, whose intervals may "
-        "overlap",
+        "front: no other is as fast a tuple and as good, and better in one; intervals may overlap",
         *([f"no time: {named(untimed)}{how}"] if untimed else ()),
         *([f"several devices, a row each: {named(devices)}"] if len(devices) > 1 else ()),
         *_unit_notes([row.unit for row in rows]),

@@ -207,12 +207,11 @@ def _agreement(draws: Draws) -> list[str]:
             return ["Kendall's W: too few models with a mean in every draw, a ranking has two"]
         return ["Kendall's W: no ranking, all models are equal in every draw"]
     p = "p < 0.001" if found.pvalue < 0.001 else f"p {found.pvalue:.3f}"
-    orders = "exact" if found.is_exact else f"{N_ORDERS:,} random orders, seed {SEED}"
+    orders = "exact" if found.is_exact else f"{N_ORDERS:,} orders, seed {SEED}"
     return [
         f"Kendall's W {found.w:.3f} over {n_draws} draws of {n_models} models "
         "(1: one ranking in all draws, 0: no agreement)",
-        f"rankings at random agree so well with {p}, by permutation ({orders}), if draws were "
-        "independent",
+        f"{p} that random rankings agree so well (permutation, {orders}), were draws independent",
     ]
 
 
@@ -239,8 +238,7 @@ def _sizes(draws: Draws) -> list[str]:
     if draws.n_tuples.min() != draws.n_tuples.max():
         notes.append(
             f"tuples {draws.n_tuples[0]:,} at m {first.value}, {draws.n_tuples[-1]:,} at m "
-            f"{last.value}: larger tuples are drawn from fewer patents, those with enough "
-            "candidates at a level"
+            f"{last.value}: larger ones need more candidates at a level, which fewer patents have"
         )
     return notes
 

@@ -130,3 +130,27 @@ def test_nothing_measured_says_how(store: StoreFolder) -> None:
         batches(store, Question())
     with pytest.raises(ValueError, match="'guessed' is none of"):
         efficiency(store, Question(), "guessed")  # type: ignore[arg-type]
+
+
+def test_a_scorer_of_pairs_is_compared_by_the_tuple(store: StoreFolder) -> None:
+    # 0.5 s a text are 3.5 s a tuple of seven texts; 0.55 s a pair are 3.3 s of its six pairs.
+    with store.write() as cursor:
+        cursor.execute(
+            "UPDATE data.specs SET identity = json_merge_patch(identity, '{\"pairs\": true}') "
+            "WHERE label = 'twin'"
+        )
+        cursor.execute("UPDATE data.encodings SET elapsed_s = 5.5 WHERE spec_id = 'twin'")
+    found = rows(store)
+    twin = found["twin"]
+    assert (twin.dim, twin.vector_bytes, twin.unit) == (None, None, "pairs")
+    assert twin.s_per_tuple == pytest.approx(3.3)
+    assert (found["good"].is_front, twin.is_front) == (False, True)
+    assert any("scorers of pairs" in note for note in efficiency(store, Question()).notes)
+
+
+def test_a_figure_without_any_time_is_refused_in_words(store: StoreFolder) -> None:
+    pytest.importorskip("matplotlib")
+    from patcache.report.figures.efficiency import draw
+
+    with pytest.raises(NotThere, match="no model has both a time and a mean"):
+        draw(efficiency(store, Question(), "measured"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from patcache.errors import NotThere
 from patcache.queries.wording import INDICATOR_NAMES
 from patcache.report.figures.style import INK, MUTED, chance_line, new_figure, series, short, title
 
@@ -22,30 +23,40 @@ ROOM = 1.6  # beyond the fastest and the slowest model, as a factor
 
 
 def draw(listing: Listing[EfficiencyRow]) -> Figure:
-    """A point a model and device, its 95 % interval, and the front from the fastest to the best.
+    """A numbered point a model and device with its interval, and the front of those unbeaten.
 
-    Models without a time or a mean are named below the figure.
+    By seconds a text, or a tuple where a scorer of pairs is among the models, which encodes no
+    texts. Models without a time or a mean are named below the figure.
+    Errors: NotThere where that is every model.
     """
     figure, axes, legend = _new(len(listing))
     devices = {row.device for row in listing if row.device is not None}
     models = list(dict.fromkeys(row.model for row in listing))
-    points = [point for row in listing if (point := _point(row)) is not None]
-    for point in points:
+    per = "tuple" if any(row.unit == "pairs" for row in listing) else "text"
+    points = [point for row in listing if (point := _point(row, per)) is not None]
+    if not points:
+        raise NotThere(
+            "no model has both a time and a mean",
+            f"models: {', '.join(models)}",
+            "embed models here, or run `patcache efficiency --measure`",
+        )
+    for number, point in enumerate(points, start=1):
         look = {**series(models.index(point.row.model)), "linestyle": ""}
-        label = short(point.row.model) + (f" ({point.row.device})" if len(devices) > 1 else "")
+        device = f" ({point.row.device})" if len(devices) > 1 else ""
+        label = f"{number} {short(point.row.model)}{device}{' *' * point.row.is_front}"
         if point.row.low is not None and point.row.high is not None:
             axes.vlines(point.seconds, point.row.low, point.row.high, color=INK, linewidth=1)
-        axes.plot(point.seconds, point.mean, label=label + " *" * point.row.is_front, **look)
+        axes.plot(point.seconds, point.mean, label=label, **look)
+        at = (point.seconds, point.mean)
+        axes.annotate(str(number), at, (4, 3), textcoords="offset points", fontsize=7)
     _draw_front(axes, points)
     chance_line(axes, listing[0].chance)
     axes.set_xscale("log")
     _log_axis(axes.xaxis, [point.seconds for point in points])
-    is_mixed = any(point.row.unit == "pairs" for point in points)
-    pairs = " (of scorers of pairs: a pair)" if is_mixed else ""
-    axes.set_xlabel(f"seconds a text{pairs}, log scale")
+    axes.set_xlabel(f"seconds a {per}, log scale")
     axes.set_ylabel(f"mean {INDICATOR_NAMES[listing[0].indicator]}, 95 % interval")
     _legend(axes, legend)
-    missing = [short(row.model) for row in listing if _point(row) is None]
+    missing = [short(row.model) for row in listing if _point(row, per) is None]
     times = "measured, the fastest batch" if listing[0].times == "measured" else "of embedding"
     words = [f"times {times} · * on the front"]
     words += [f"not shown, without a time or a mean: {', '.join(missing)}"] if missing else []
@@ -96,11 +107,10 @@ class _Point:
     mean: float
 
 
-def _point(row: EfficiencyRow) -> _Point | None:
+def _point(row: EfficiencyRow, per: str) -> _Point | None:
     """Where a row stands; None without a time or a mean."""
-    if row.s_per_text is None or row.mean is None:
-        return None
-    return _Point(row, row.s_per_text, row.mean)
+    seconds = row.s_per_tuple if per == "tuple" else row.s_per_text
+    return None if seconds is None or row.mean is None else _Point(row, seconds, row.mean)
 
 
 def _draw_front(axes: Axes, points: list[_Point]) -> None:
