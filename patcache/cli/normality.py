@@ -6,35 +6,24 @@ from typing import TYPE_CHECKING
 
 import rich_click as click
 
-from patcache.cli.options import format_option, slice_options, store_option
+from patcache.cli.options import format_option, store_option
 from patcache.cli.output import write_listing
-from patcache.records import INDICATORS
+from patcache.cli.questions import value_options
 
 if TYPE_CHECKING:
-    from patcache.records import Indicator
+    from patcache.queries.question import Question
     from patcache.store import StoreFolder
 
 
 @click.command()
 @store_option(create=False)
-@slice_options
-@click.option("--indicator", type=click.Choice(INDICATORS), default="footrule", show_default=True)
+@value_options
 @format_option
-def normality(
-    store: StoreFolder,
-    sample: str | None,
-    years: tuple[int, ...] | None,
-    sections: tuple[str, ...] | None,
-    models: tuple[str, ...] | None,
-    indicator: Indicator,
-    fmt: str,
-) -> None:
+def normality(store: StoreFolder, question: Question, fmt: str) -> None:
     """Test whether each model's values could be normal (Shapiro-Wilk, Lilliefors).
 
     They take few values and hardly ever are, which is why models are compared by rank.
     """
     from patcache.queries.normality import normality_of_models
-    from patcache.queries.question import Question
 
-    question = Question(sample, years, sections, models, indicator)
     write_listing(normality_of_models(store, question), fmt)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
 from click.testing import CliRunner
+from scipy.stats import skew
 
 from patcache.cli import cli
 from patcache.queries.normality import normality_of_models
@@ -36,6 +38,10 @@ def test_models_that_vary_stand_still_or_are_undefined(tmp_path: Path) -> None:
     }
     assert rows["varying"].n == n
     assert rows["constant"].w is None
+    assert rows["constant"].skewness is None
+    rcis = [1 - (i % 5) / 18 for i in range(n)]
+    assert rows["varying"].skewness == pytest.approx(skew(rcis), abs=1e-12)
+    assert not rows["varying"].is_approximate
     few = normality_of_models(store, Question(years=(2020,), models=("varying",)))
     assert [(row.outcome, row.n) for row in few] == [("too few", 2)]
 
