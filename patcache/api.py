@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from patcache.queries.tuple_view import CandidateRow
     from patcache.queries.tuples import Order, TupleRow
     from patcache.queries.where import WhereRow
+    from patcache.report.exports.trec import TrecRun
     from patcache.steps.embedding import EmbedReport
     from patcache.steps.importing import ImportReport
     from patcache.steps.neighbors import NeighborRow
@@ -422,6 +423,41 @@ class Store(StoreFolder):
         from patcache.queries.samples import samples
 
         return samples(self)
+
+    def report(
+        self,
+        out: str | Path,
+        sample: str | None = None,
+        *,
+        title: str | None = None,
+        formats: Sequence[str] = ("svg", "png", "pdf"),
+        progress: Progress | None = None,
+        **question: Any,
+    ) -> list[str]:
+        """Writes a page, figures, tables, methods and raw values into a folder; their names."""
+        from patcache.report.write import write_report
+
+        asked = _question(sample, question)
+        return write_report(self, asked, Path(out), title=title, formats=formats, progress=progress)
+
+    def export_trec(
+        self,
+        out: str | Path,
+        sample: str | None = None,
+        *,
+        progress: Progress | None = None,
+        **question: Any,
+    ) -> list[TrecRun]:
+        """Writes gold levels as qrels and each model's order as a run; the runs."""
+        from patcache.report.exports.trec import export_trec
+
+        return export_trec(self, _question(sample, question), Path(out), progress)
+
+    def export_mteb(self, out: str | Path, sample: str | None = None, **question: Any) -> list[str]:
+        """Writes each model's means in the shape of MTEB's result files; their names."""
+        from patcache.report.exports.mteb import export_mteb
+
+        return export_mteb(self, _question(sample, question), Path(out))
 
     def sql(self, query: str) -> SqlRows:
         """Rows of one reading statement over the public views."""

@@ -41,6 +41,8 @@ COMMANDS = {
     "equivalence": "patcache.cli.equivalence:equivalence",
     "power": "patcache.cli.power:power",
     "figure": "patcache.cli.figures:figure",
+    "report": "patcache.cli.report:report",
+    "export": "patcache.cli.export:export",
     "run": "patcache.cli.run:run",
     "neighbors": "patcache.cli.neighbors:neighbors",
     "index": "patcache.cli.index:index",

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from patcache.kernels.outcomes import Outcome
-from patcache.report.figures.style import INK, MUTED, new_figure, short, title
+from patcache.report.figures.style import MUTED, new_figure, short, title
 from patcache.report.grids.matrix import CELLS, title_of_matrix
 
 if TYPE_CHECKING:
@@ -145,9 +145,10 @@ def _label(axes: Axes, listing: Listing[PairRow], models: list[str]) -> None:
     axes.tick_params(length=0)
     axes.grid(visible=False)
     axes.spines[:].set_visible(False)
+    beside: Any = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points"}
     for place, model in enumerate(models):
-        axes.text(n - 0.3, place, str(wins[model]), ha="left", va="center", color=INK)
-    axes.text(n - 0.35, -0.65, "beats", ha="left", va="bottom", color=INK)
+        axes.annotate(str(wins[model]), (1, place), (10, 0), va="center", **beside)
+    axes.annotate("beats", (1, -0.5), (6, 4), va="bottom", **beside)
 
 
 def _legend(axes: Axes, listing: Listing[PairRow], scale: _Scale) -> None:
@@ -169,8 +170,8 @@ def _legend(axes: Axes, listing: Listing[PairRow], scale: _Scale) -> None:
             entries.append((Patch(hatch=HATCH[word], **look), word))
     if entries:
         handles, labels = zip(*entries, strict=True)
-        columns = 3 if axes.get_xlim()[1] > FEW / 2 else 1
-        axes.legend(handles, labels, loc="upper left", bbox_to_anchor=(-0.02, 0), ncols=columns)
+        columns = 3 if axes.get_xlim()[1] > FEW else 1  # beside each other where there is room
+        axes.legend(handles, labels, loc="upper left", bbox_to_anchor=(0, 0), ncols=columns)
 
 
 def _end_words(scale: _Scale, favour: float, whose: str) -> str:
