@@ -28,7 +28,7 @@ LEGEND_ROWS = 24  # models in one column of the legend
 def draw(listing: Listing[CellRow], show: Show = "beats") -> Figure:
     """A line a model over the years; a line breaks at a year without tuples or with too few."""
     models, parts = models_of(listing), lines_of(listing)
-    years = np.array([rows[0].year for rows in parts])
+    years = np.array([rows[0].year for rows in parts], dtype=np.float64)
     span = int(years[-1] - years[0]) + 1
     legend = -(-len(models) // LEGEND_ROWS)
     width = min(9.0, max(4.4, 1.0 + YEAR_WIDTH * span)) + 1.6 * legend
