@@ -15,6 +15,7 @@ from patcache.kernels.bootstrap import (
     power_sums,
     resampled_means,
 )
+from patcache.kernels.outcomes import MIN_DEFINED
 from patcache.queries.testing import pair_rng
 
 if TYPE_CHECKING:
@@ -28,7 +29,8 @@ if TYPE_CHECKING:
 class Means:
     """Means of the models as shown, with 95 % intervals.
 
-    Shapes: all (P, M); mean is NaN without a defined tuple, the others with fewer than two.
+    Shapes: all (P, M); mean is NaN without a defined tuple, standard_error with fewer than two,
+    low and high with fewer than MIN_DEFINED.
     """
 
     mean: DoubleArray
@@ -66,7 +68,12 @@ def means_of_models(subject: Subject, counts: ModelCounts, question: Question) -
         cells = counts.parts.cells_of(part)
         spread = mean_spread(np.moveaxis(sums[cells], 0, -2))
         found.mean[part], found.standard_error[part] = spread.mean, spread.standard_error
-        found.low[part], found.high[part] = _inside(spread, counts.shown)
+        occurs = counts.shown_counts[part] > 0
+        found.low[part], found.high[part] = _ends(
+            spread,
+            np.where(occurs, counts.shown, np.inf).min(axis=-1, initial=np.inf),
+            np.where(occurs, counts.shown, -np.inf).max(axis=-1, initial=-np.inf),
+        )
         for model in range(shape[1]) if question.n_resamples else ():
             number = int(counts.parts.numbers[part])
             entropy = {"seed": question.seed, "of": [subject.models[model].spec_id, number]}
@@ -85,37 +92,42 @@ def means_of_pairs(subject: Subject, differences: Differences, question: Questio
         np.zeros(shape, dtype=np.int64), *(np.full(shape, np.nan) for _ in range(4))
     )
     i, j = differences.pairs.T
+    widest = 1.0 if question.indicator == "footrule" else 2.0
     sums = differences.power_sums()  # (K, C, 5)
     for part in range(shape[0]):
         spread = mean_spread(sums[:, parts.cells_of(part)])
-        low, high = _inside(spread, differences.values)
+        low, high = _ends(spread, -widest, widest)
         for pair in range(len(i)) if question.n_resamples else ():
             rng, sign = pair_rng(subject, differences, pair, part, question.seed)
             counts = differences.of_cells(pair, part)[:, ::sign]
             ends = _simulated(counts, differences.values, rng, question.n_resamples)
             low[pair], high[pair] = ends if sign > 0 else (-ends[1], -ends[0])
         found.n[part, i, j] = found.n[part, j, i] = spread.n
-        found.mean[part, i, j], found.mean[part, j, i] = spread.mean, -spread.mean
-        found.low[part, i, j], found.low[part, j, i] = low, -high
-        found.high[part, i, j], found.high[part, j, i] = high, -low
+        found.mean[part, i, j], found.mean[part, j, i] = spread.mean, 0.0 - spread.mean
+        found.low[part, i, j], found.low[part, j, i] = low, 0.0 - high
+        found.high[part, i, j], found.high[part, j, i] = high, 0.0 - low
         found.standard_error[part, i, j] = spread.standard_error
         found.standard_error[part, j, i] = spread.standard_error
     return found
 
 
-def _inside(spread: MeanSpread, values: DoubleArray) -> tuple[DoubleArray, DoubleArray]:
-    """The intervals, kept within the values that occur: a mean of few cannot leave them."""
+def _ends(
+    spread: MeanSpread, least: DoubleArray | float, largest: DoubleArray | float
+) -> tuple[DoubleArray, DoubleArray]:
+    """The intervals, within the values there can be, which a mean cannot leave."""
     low, high = spread.interval()
-    if not len(values):
-        return low, high
-    return np.maximum(low, values.min()), np.minimum(high, values.max())
+    is_known = spread.n >= MIN_DEFINED
+    return (
+        np.where(is_known, np.maximum(low, least), np.nan),
+        np.where(is_known, np.minimum(high, largest), np.nan),
+    )
 
 
 def _simulated(
     counts: IntArray, values: DoubleArray, rng: np.random.Generator, n_resamples: int | None
 ) -> tuple[float, float]:
-    """The interval from resamples; NaN with fewer than two tuples."""
-    if counts.sum() < 2 or n_resamples is None:
+    """The interval from resamples; NaN with too few tuples."""
+    if counts.sum() < MIN_DEFINED or n_resamples is None:
         return float("nan"), float("nan")
     tail = (1 - CONFIDENCE) / 2
     low, high = np.quantile(resampled_means(counts, values, rng, n_resamples), [tail, 1 - tail])

@@ -26,7 +26,8 @@ LargestDistance = Literal["exact", "paper"]
 SAMPLES = "SELECT sample_id, name FROM data.samples ORDER BY name"
 N_TUPLES = "SELECT count(*) FROM data.tuples WHERE sample_id = ?"
 SCORED = """
-SELECT p.spec_id, p.label, s.n_tuples, sum(e.elapsed_s) / nullif(sum(e.n_texts), 0)
+SELECT p.spec_id, p.label, s.n_tuples, sum(e.elapsed_s) / nullif(sum(e.n_texts), 0),
+  coalesce((p.identity->>'pairs')::BOOLEAN, false)
 FROM data.scores s JOIN data.specs p USING (spec_id) LEFT JOIN data.encodings e USING (spec_id)
 WHERE s.sample_id = ? AND s.scoring_id = ?
 GROUP BY ALL ORDER BY p.label"""
@@ -81,12 +82,16 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class ScoredModel:
-    """A spec that has scores in the sample; s_per_text is None where nothing was encoded here."""
+    """A spec that has scores in the sample.
+
+    s_per_text: None where nothing was encoded here; of a scorer of pairs, seconds per pair.
+    """
 
     spec_id: str
     label: str
     n_scored: int
     s_per_text: float | None
+    is_pairs: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,10 +13,13 @@ if TYPE_CHECKING:
 
 
 def grid_of_leaderboard(listing: Listing[LeaderboardRow], between: str) -> Grid:
-    """The table people read: the interval is one column, the mean has its indicator's name."""
+    """The table people read: the interval is one column, the mean has its indicator's name.
+
+    Near-ties, and undefined tuples where there are none, are in the notes only.
+    """
     mean = INDICATOR_NAMES[listing[0].indicator]
-    headings = ("group", "model", mean, "95 % interval", "beats", "beaten by", "s/text")
-    cells = tuple(
+    headings = ("group", "model", mean, "95 % interval", "beats", "beaten by", "s/text", "n")
+    cells = [
         (
             row.group,
             row.model,
@@ -26,13 +29,15 @@ def grid_of_leaderboard(listing: Listing[LeaderboardRow], between: str) -> Grid:
             cell_text(row.beaten_by),
             cell_text(row.s_per_text, ".2g"),
             cell_text(row.n),
-            cell_text(row.n_undefined),
-            cell_text(row.n_near_ties),
         )
         for row in listing
-    )
-    is_number = (False, False, *[True] * 8)
-    return Grid((*headings, "n", "undefined", "near-ties"), cells, is_number)
+    ]
+    is_number = (False, False, *[True] * 6)
+    if not any(row.n_undefined for row in listing):
+        return Grid(headings, tuple(cells), is_number)
+    undefined = (cell_text(row.n_undefined) for row in listing)
+    rows = tuple((*row, more) for row, more in zip(cells, undefined, strict=True))
+    return Grid((*headings, "undefined"), rows, (*is_number, True))
 
 
 def interval_text(low: float | None, high: float | None, between: str) -> str:
