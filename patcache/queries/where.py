@@ -22,6 +22,7 @@ from patcache.queries.wording import TEST_NAMES, interval_words, words_of_test
 
 if TYPE_CHECKING:
     from patcache.queries.cells import Parts
+    from patcache.queries.counts import Part
     from patcache.records import DoubleArray
     from patcache.store import StoreFolder
 
@@ -111,50 +112,61 @@ def _asked(store: StoreFolder, model: str, question: Question, against: str | No
     return replace(question, models=labels)
 
 
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """A comparison as one of its models sees it. Shapes: superiority (P, M); parts (P,)."""
+
+    comparison: Comparison
+    tests: PairTests
+    model: int
+    superiority: DoubleArray
+    parts: tuple[Part, ...]
+    labels: list[str]
+    best_first: list[int]
+
+    @classmethod
+    def of(cls, comparison: Comparison, tests: PairTests, model: str) -> _Seen:
+        """What a model sees by these tests."""
+        counts, one = comparison.counts.counts, comparison.labels.index(model)
+        u = u_test(counts[:, one, None], counts)
+        better = superiority(u.u, u.n_a, u.n_b)
+        parts = tuple(comparison.counts.parts)
+        return cls(comparison, tests, one, better, parts, comparison.labels, comparison.best_first)
+
+
 def _rows(
     comparison: Comparison, tests: PairTests, model: str, against: str | None
 ) -> list[WhereRow]:
     """Every part and rival, not yet judged: the verdict says only in whose favour it is."""
-    one = comparison.labels.index(model)
-    better = _superiority(comparison, one)
+    seen = _Seen.of(comparison, tests, model)
     return [
-        _row(comparison, tests, (part, one, other), float(better[part, other]))
-        for part in range(len(comparison.counts.parts))
-        for other, label in enumerate(comparison.labels)
-        if other != one and against in (None, label)
+        _row(seen, part, other)
+        for part in range(len(seen.parts))
+        for other, label in enumerate(seen.labels)
+        if other != seen.model and against in (None, label)
     ]
 
 
-def _row(
-    comparison: Comparison, tests: PairTests, at: tuple[int, int, int], better: float
-) -> WhereRow:
-    part, one, other = at
-    place, paired = list(comparison.counts.parts)[part], comparison.paired
-    is_ahead = tests.statistic[at] > tests.statistic[part, other, one]
+def _row(seen: _Seen, part: int, other: int) -> WhereRow:
+    tests, paired, at = seen.tests, seen.comparison.paired, (part, seen.model, other)
+    is_ahead = tests.statistic[at] > tests.statistic[part, other, seen.model]
     is_tested = tests.outcome[at] == Outcome.TESTED
     return WhereRow(
-        year=place.year,
-        section=place.section,
-        model=comparison.labels[one],
-        other=comparison.labels[other],
+        year=seen.parts[part].year,
+        section=seen.parts[part].section,
+        model=seen.labels[seen.model],
+        other=seen.labels[other],
         n=int(paired.n[at]),
         difference=known(paired.mean[at]),
         low=known(paired.low[at]),
         high=known(paired.high[at]),
-        superiority=known(better),
+        superiority=known(seen.superiority[part, other]),
         p=known(tests.pvalue[at]),
         q=None,
         verdict=(WINS if is_ahead else LOSES) if is_tested else NOT_SEPARABLE,
-        other_place=comparison.best_first.index(other) + 1,
-        indicator=comparison.question.indicator,
+        other_place=seen.best_first.index(other) + 1,
+        indicator=seen.comparison.question.indicator,
     )
-
-
-def _superiority(comparison: Comparison, one: int) -> DoubleArray:
-    """Probability of superiority of a model over every model in every part (P, M)."""
-    counts = comparison.counts.counts
-    u = u_test(counts[:, one, None], counts)
-    return superiority(u.u, u.n_a, u.n_b)
 
 
 def _judged(rows: list[WhereRow], question: Question) -> list[WhereRow]:

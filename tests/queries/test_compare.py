@@ -80,9 +80,9 @@ def test_means_are_those_of_the_two_slices(scored: StoreFolder) -> None:
         [row.model for row in leaderboard(scored, Question(sections=("B",), years=years))]
         for years in ((2010,), (2011, 2012))
     ]
-    for model, row in rows.items():
-        assert row.rank_first == boards[0].index(model) + 1
-        assert row.rank_second == boards[1].index(model) + 1
+    for model, one in rows.items():
+        assert one.rank_first == boards[0].index(model) + 1
+        assert one.rank_second == boards[1].index(model) + 1
 
 
 def test_a_model_that_gets_worse_is_lower_worked_by_hand(tmp_path: Path) -> None:
