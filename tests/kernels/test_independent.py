@@ -37,7 +37,7 @@ def test_normal_means_get_the_textbook_interval() -> None:
             half = 1.96 * side.std(ddof=1) / np.sqrt(len(side))
             ends.append((side.mean(), side.mean() - half, side.mean() + half))
         low, high = difference_interval(ends[0], ends[1])
-        inside += low <= 0.5 <= high
+        inside += bool(low <= 0.5 <= high)
     assert inside / 2_000 == pytest.approx(0.95, abs=0.015)
 
 

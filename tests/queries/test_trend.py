@@ -109,7 +109,7 @@ def test_nobody_is_best_where_all_are_alike(tmp_path: Path) -> None:
     store = fill(tmp_path / "s", Tuples([STUDY] * 20, [2020] * 20, ["A"] * 20, values))
     listing = trend(store)
     for show in ("beats", "rci"):
-        assert best_of(lines_of(listing)[0], show) == set()  # type: ignore[arg-type]
+        assert best_of(lines_of(listing)[0], show) == set()
     assert grid_of_parts(listing, "beats").cells == (("2020", "20", "", "", "no difference"),)
     assert grid_of_parts(listing, "rci").cells[0][2].strip() == "0.444±.000"
 
