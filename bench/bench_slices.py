@@ -1,19 +1,20 @@
 """Leaderboard, matrix and cells of a store of 10 models, 120 cells, 5,000 tuples a cell.
 
 Run: python -m bench.bench_slices. The store holds what scoring keeps: counts of distances and of
-differences. The U of one pair is compared with scipy on the distances themselves.
+differences. U and signed ranks of one pair are compared with scipy on the distances themselves.
 """
 
 from __future__ import annotations
 
 import tempfile
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from scipy.stats import mannwhitneyu
+from scipy.stats import mannwhitneyu, wilcoxon
 
 from bench.common import interleaved, report, spread
 from patcache.kernels.footrule import DEFAULT_TIE_TOLERANCE, score
@@ -95,19 +96,27 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         store = filled(Path(folder) / "store", distances)
         some = Question(years=(2012, 2013), sections=("A", "B", "H"))
+        paired = Question(test="signed-rank")
         ways = {
             "leaderboard of everything": lambda: leaderboard(store),
+            "leaderboard of everything, signed-rank": lambda: leaderboard(store, paired),
             "leaderboard of a slice": lambda: leaderboard(store, some),
             "matrix of everything": lambda: matrix(store),
+            "matrix of everything, signed-rank": lambda: matrix(store, paired),
             "matrix of a slice": lambda: matrix(store, some),
-            "matrix of a slice with intervals": lambda: matrix(store, some),
+            "matrix of a slice, signed-rank": lambda: matrix(
+                store, replace(some, test="signed-rank")
+            ),
             "cells by year": lambda: cells(store),
             "cells by cell": lambda: cells(store, by="cell"),
         }
         times = interleaved(REPEATS, **ways)
-        first = matrix(store)[0]
-        a, b = distances[int(first.model, 16)].ravel(), distances[int(first.other, 16)].ravel()
+        first, signed = matrix(store)[0], matrix(store, paired)[0]
+        a, b = (distances[int(label, 16)].ravel() for label in (first.model, first.other))
         wanted = mannwhitneyu(-a, -b, alternative="greater", method="asymptotic").pvalue
+        signed_wanted = wilcoxon(
+            b.astype(int) - a, alternative="greater", zero_method="pratt", method="asymptotic"
+        ).pvalue
         for case, taken in times.items():
             report(
                 case,
@@ -118,6 +127,8 @@ def main() -> None:
                 repeats=REPEATS,
                 **spread(taken),
                 relative_difference=abs((first.p or 0) - wanted) / wanted,
+                relative_difference_signed=abs((signed.p or 0) - signed_wanted)
+                / max(signed_wanted, 1e-300),
             )
 
 

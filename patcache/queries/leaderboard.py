@@ -9,9 +9,11 @@ import numpy as np
 
 from patcache.kernels.groups import group_label, rank_groups
 from patcache.kernels.outcomes import MIN_DEFINED, Outcome
+from patcache.kernels.power import smallest_difference
 from patcache.listing import Listing, column, known
 from patcache.queries.cautions import cautions
 from patcache.queries.comparison import Comparison, compare
+from patcache.queries.power import POWER, strictest_alpha
 from patcache.queries.question import Question
 from patcache.queries.wording import interval_words
 
@@ -55,6 +57,7 @@ def leaderboard(store: StoreFolder, question: Question | None = None) -> Listing
     notes = (
         *_chance_notes(rows),
         *cautions(comparison),
+        *_power_notes(comparison),
         interval_words(comparison.question),
     )
     return Listing(LeaderboardRow, rows, comparison.caption(), notes)
@@ -89,6 +92,24 @@ def _row(comparison: Comparison, model: int, group: str) -> LeaderboardRow:
         indicator=comparison.question.indicator,
         spec_id=scored.spec_id,
     )
+
+
+def _power_notes(comparison: Comparison) -> list[str]:
+    """How large a difference would have been seen between models that are not told apart."""
+    beats, paired = comparison.decisions.beats[0], comparison.paired
+    tested = ~np.isnan(comparison.tests.pvalue[0]) & (paired.standard_error[0] > 0)
+    level = np.triu(tested & ~(beats | beats.T))
+    if not level.any():
+        return []
+    n = paired.n[0][level]
+    deviation = paired.standard_error[0][level] * np.sqrt(n)
+    alpha = strictest_alpha(comparison)
+    seen = smallest_difference(deviation, n, alpha, POWER)
+    low, high = f"{seen.min():.3f}", f"{seen.max():.3f}"
+    return [
+        f"between models not told apart a difference of {low if low == high else f'{low}-{high}'} "
+        f"would be seen by a paired test with power {POWER:g}: patcache power"
+    ]
 
 
 def _chance_notes(rows: tuple[LeaderboardRow, ...]) -> list[str]:
