@@ -15,7 +15,7 @@ from patcache.queries.comparison import EQUAL_DIGITS
 from patcache.queries.question import Question
 from patcache.queries.timed_models import TimedModels, timed_models
 from patcache.queries.wording import interval_words, named
-from patcache.steps.measuring import NOT_TIMED
+from patcache.steps.measuring import NOT_TIMED, REMEMBERING
 
 if TYPE_CHECKING:
     from patcache.records import Spec
@@ -251,6 +251,7 @@ def _notes(found: TimedModels, rows: Sequence[EfficiencyRow], times: Times) -> t
         *([f"several devices, a row each: {named(devices)}"] if len(devices) > 1 else ()),
         *_unit_notes([row.unit for row in rows]),
         *_fitted_note(found),
+        *_words_note(found, times),
         interval_words(found.question),
     )
 
@@ -264,3 +265,10 @@ def _unit_notes(units: Sequence[str]) -> list[str]:
 def _fitted_note(found: TimedModels) -> list[str]:
     fitted = [spec.label for spec in found.specs if "fit" in spec.identity]
     return [f"without fitting on the corpus: {named(fitted)}"] if fitted else []
+
+
+def _words_note(found: TimedModels, times: Times) -> list[str]:
+    """Words of texts are remembered by the store, but not while speed is measured."""
+    if times != "embedding" or sum(spec.embedder in REMEMBERING for spec in found.specs) < 2:
+        return []
+    return ["word models share the words of texts, which the first paid for; --measure: each pays"]
