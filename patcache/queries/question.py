@@ -71,8 +71,10 @@ class Question:
                 raise ValueError(f"{value!r} is none of {', '.join(choices)}")
         if not 0 < self.alpha < 1:
             raise ValueError(f"alpha {self.alpha} is not between 0 and 1")
-        if self.n_resamples is not None and self.n_resamples < 1:
-            raise ValueError(f"{self.n_resamples} resamples: there must be at least 1")
+        for name, least in (("n_resamples", 1), ("seed", 0)):
+            number = getattr(self, name)
+            if number is not None and (type(number) is not int or number < least):
+                raise ValueError(f"{name} {number!r} is not a whole number of at least {least}")
         scoring_id(self.tie_tolerance)  # refuses what is none
 
     @property

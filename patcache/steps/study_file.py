@@ -38,6 +38,8 @@ COMPARE_KEYS = {
     "test": "test",
     "alternative": "alternative",
     "alpha": "alpha",
+    "resamples": "n_resamples",
+    "seed": "seed",
     "correction": "correction",
     "common": "is_common",
 }

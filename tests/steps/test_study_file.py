@@ -134,6 +134,8 @@ def test_a_corpus_may_be_a_table(tmp_path: Path) -> None:
         ('corpus = "a"\n[[model]]\nname = "x"\n[[model]]\nname = "x"\n', "two models are called"),
         ('corpus = "a"\n[compare]\ntest = "t"\n', r"\[compare\]: 't' is none of u, signed-rank"),
         ('corpus = "a"\n[compare]\nalpha = 2.0\n', "alpha 2.0"),
+        ('corpus = "a"\n[compare]\nresamples = "many"\n', "n_resamples 'many' is not a whole"),
+        ('corpus = "a"\n[compare]\nseed = -1\n', "seed -1 is not a whole number of at least 0"),
         ('corpus = "a"\n[compare]\nmodels = "x"\n', r"\[compare\] says 'models'"),
         ('[corpus]\nfiles = "a"\nencodings = "x"\n', r"\[corpus\] says 'encodings'"),
     ],
