@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 Times = Literal["embedding", "measured"]
 TIMES: tuple[Times, ...] = ("embedding", "measured")
+MUCH = 0.5  # of the median, between repeats
 ON_FRONT, BEHIND = "on the front", "another is as fast and as good"
 NO_TIME, NO_MEAN = "no time", "no defined tuple"
 
@@ -133,6 +134,7 @@ def batches(store: StoreFolder, question: Question | None = None) -> Listing[Bat
         *([f"not measured: {named(unmeasured)}"] if unmeasured else ()),
         "batch: texts handed over in one call; a network cuts them by tokens as embedding does",
         *_unit_notes([row.unit for row in rows]),
+        *_busy_note([row.spread for row in rows]),
     )
     return Listing(BatchRow, rows, (f"sample {found.subject.sample} · median of repeats",), notes)
 
@@ -265,6 +267,13 @@ def _unit_notes(units: Sequence[str]) -> list[str]:
 def _fitted_note(found: TimedModels) -> list[str]:
     fitted = [spec.label for spec in found.specs if "fit" in spec.identity]
     return [f"without fitting on the corpus: {named(fitted)}"] if fitted else []
+
+
+def _busy_note(spreads: Sequence[float]) -> list[str]:
+    """That times are uncertain, where repeats of one speed differ much."""
+    if max(spreads) <= MUCH:
+        return []
+    return [f"repeats differ by up to {max(spreads):.0%} of their median: a busy machine"]
 
 
 def _words_note(found: TimedModels, times: Times) -> list[str]:

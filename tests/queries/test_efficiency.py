@@ -122,6 +122,11 @@ def test_measured_times_are_those_of_the_fastest_batch(store: StoreFolder) -> No
         ("good", 64, pytest.approx(0.02)),
     ]
     assert by_batch[1].spread == pytest.approx(0.1)
+    assert not any("busy" in note for note in by_batch.notes)
+    with store.write() as cursor:
+        add_timings(cursor, [Timing("good", "cpu", 8, 70, 10, 3, 0.7, 0.42, {})])
+    notes = batches(store, Question()).notes
+    assert "repeats differ by up to 60% of their median: a busy machine" in notes
     assert any("not measured: twin; slow; bad; none" in note for note in by_batch.notes)
 
 

@@ -222,3 +222,15 @@ def test_a_model_whose_file_is_gone_is_told_in_words(study: Store, tmp_path: Pat
     (failure,) = [report for report in reports if isinstance(report, Failure)]
     assert (failure.subject, failure.error.why) == ("words", "it is not there")
     assert any(isinstance(report, EmbedReport) and report.n_encoded for report in reports)
+
+
+def test_python_sweeps_measures_and_raises_what_failed_after_the_rest(study: Store) -> None:
+    study.sweep("main", seeds=[1, 2], candidates=[3])
+    assert [row.n_draws for row in study.robustness("main")] == [2]
+    assert {row.m for row in study.robustness_draws("main", vary="candidates")} == {3, 6}
+    assert [row.batch for row in study.measure("main", batches=(1, 2), n_tuples=1)] == [1, 2]
+    (row,) = study.efficiency("main", times="measured")
+    assert (row.model, row.is_front, row.n_timed) == ("random", True, 7)
+    with pytest.raises(SampleRefused, match="no patent has candidates at every level"):
+        study.sweep("main", candidates=[20, 4], models="random")
+    assert (4, "main-m4") in names(study, "candidates")
