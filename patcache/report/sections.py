@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from patcache.errors import NotThere
 from patcache.queries.agreement import agreement
 from patcache.queries.cells import cells
 from patcache.queries.distribution import distribution
@@ -61,10 +62,10 @@ MOST_TUPLES = 10
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a report is of: the question, and the model that it found best."""
+    """What a report is of: the question, and its models from the highest mean to the lowest."""
 
     question: Question
-    best: str
+    models: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +123,9 @@ def _draws(vary: Vary) -> Callable[[StoreFolder, Asked], Listing[Any]]:
 def _where(store: StoreFolder, asked: Asked) -> Listing[Any]:
     """The best model's slices, false discoveries limited, whatever the question corrects by."""
     question = replace(asked.question, correction=FALSE_DISCOVERIES.correction)
-    return where(store, asked.best, question, top=MOST_ROWS)
+    if len(asked.models) < 2:
+        raise NotThere("one model has no rival to win against")
+    return where(store, asked.models[0], question, top=MOST_ROWS)
 
 
 # fmt: off

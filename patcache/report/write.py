@@ -52,13 +52,12 @@ def write_report(
             f"--formats {','.join(s[1:] for s in SUFFIXES)}",
         )
     found, source = findings(store, question), provenance(store, question)
+    asked = Asked(question, tuple(row.model for row in found.models))
     with results_folder(out, KIND) as folder:
         (folder / "tables").mkdir()
         shown = []
         for done, section in enumerate(SECTIONS, start=1):
-            shown.append(
-                _write_section(store, section, Asked(question, found.best.model), folder, formats)
-            )
+            shown.append(_write_section(store, section, asked, folder, formats))
             if progress is not None:
                 progress(done, len(SECTIONS) + 1)
         text = methods(question, source, found.models.notes)
@@ -86,8 +85,11 @@ def _write_section(
     grid = section.grid(listing)
     titled = section.titled(listing, asked.question)
     _write_tables(section, titled, folder / "tables")
-    figures = tuple(_write_figures(section, listing, asked.question, folder / "figures", formats))
     notes, rows = listing.notes, len(grid.cells)
+    try:
+        figures = tuple(_figures(section, listing, asked.question, folder / "figures", formats))
+    except NotThere as error:  # a table, but nothing to draw
+        figures, notes = (), (*notes, *_said(error))
     if rows > MOST_PAGE_ROWS:
         grid = replace(grid, cells=grid.cells[:MOST_PAGE_ROWS])
         notes = (*notes, f"the first {MOST_PAGE_ROWS} of {rows:,} rows; all are in tables/")
@@ -95,12 +97,12 @@ def _write_section(
 
 
 def _said(error: PatcacheError) -> Iterator[str]:
-    yield "Not in this report: " + ": ".join(part for part in (error.what, error.why) if part)
+    yield "Not shown: " + ": ".join(part for part in (error.what, error.why) if part)
     if error.todo:
         yield error.todo
 
 
-def _write_figures(
+def _figures(
     section: Section,
     listing: Listing[Any],
     question: Question,

@@ -23,14 +23,16 @@ MUTED = "#7d8794"  # grid, chance and everything that is read second; visible on
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c6bb1", INK)
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 LINES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
+FONT = "DejaVu Sans"  # comes with matplotlib: the same figure on every machine
+LIKE_IT = "Verdana, sans-serif"  # as wide, for a page on a machine that lacks it
 SUFFIXES = (".svg", ".png", ".pdf")
 DOTS_PER_INCH = 200
 CAPTION_CHARACTERS_PER_INCH = 20
 LONGEST_LABEL = 30
 # What an <svg> inside a page does not need: metadata, a style of every element of the page.
 PAGE_WASTE = re.compile(r"<metadata>.*?</metadata>|<style\b.*?</style>|<!--.*?-->", re.DOTALL)
-ID = re.compile(r'\bid="([^"]*)"')
-REFERENCE = re.compile(r'(href="|url\()#')
+ID = re.compile(r' id="([^"]*)"')
+REFERENCE = re.compile(r'(?:href="|url\()#([^")]*)')
 STYLE: Any = {
     "axes.axisbelow": True,
     "axes.edgecolor": INK,
@@ -41,7 +43,7 @@ STYLE: Any = {
     "axes.titlelocation": "left",
     "axes.titlesize": 8,
     "figure.constrained_layout.use": True,
-    "font.family": "DejaVu Sans",  # comes with matplotlib: the same figure on every machine
+    "font.family": FONT,
     "font.size": 8,
     "grid.alpha": 0.35,
     "grid.color": MUTED,
@@ -156,8 +158,10 @@ def svg_for_page(figure: Figure, name: str = "figure", label: str = "") -> str:
     text = _content(figure, "svg", svg_text="none").decode()
     body = text[text.index(">", text.index("<svg")) + 1 :]
     body = PAGE_WASTE.sub("", body).replace("xlink:href", "href").replace(INK, "currentColor")
-    body = ID.sub(rf'id="{name}-\1"', body)
-    body = REFERENCE.sub(rf"\1#{name}-", body)
+    body = body.replace(f"'{FONT}'", f"'{FONT}', {LIKE_IT}")
+    wanted = set(REFERENCE.findall(body))
+    body = ID.sub(lambda found: f' id="{name}-{found[1]}"' if found[1] in wanted else "", body)
+    body = REFERENCE.sub(lambda found: found[0].replace("#", f"#{name}-"), body)
     width, height = (72 * inches for inches in figure.get_size_inches())
     size = f'width="{width:g}pt" height="{height:g}pt" viewBox="0 0 {width:g} {height:g}"'
     head = f'<svg {size} role="img" aria-labelledby="{name}-title">'
