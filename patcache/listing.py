@@ -18,7 +18,7 @@ Row = TypeVar("Row")
 def column(heading: str = "", *, fmt: str = "", hidden: bool = False) -> Any:
     """A record's field as a table column: heading, number format, and whether tables show it.
 
-    fmt: as Python's format takes it, or "bytes" or "seconds" for people's words.
+    fmt: as Python's format takes it, or "bytes", "p", "rate" or "seconds" for people's words.
     """
     return dataclasses.field(metadata={"heading": heading, "fmt": fmt, "hidden": hidden})
 

@@ -1,4 +1,4 @@
-"""Bytes, seconds and rates as people say them."""
+"""Bytes, seconds, rates and p-values as people say them."""
 
 from __future__ import annotations
 
@@ -32,6 +32,11 @@ def seconds_text(seconds: float) -> str:
 def rate_text(per_second: float) -> str:
     """A rate with three digits, or all before the point: "0.0312", "36.1", "9,520"."""
     return f"{per_second:,.0f}" if per_second >= 99.95 else f"{per_second:.3g}"
+
+
+def p_text(p: float) -> str:
+    """A p-value as short as it can be: "<.001", ".032", "1.0"."""
+    return "<.001" if p < 0.001 else "1.0" if p > 0.9995 else f"{p:.3f}".removeprefix("0")
 
 
 def _two(seconds: int, large: int, large_name: str, small: int, small_name: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from patcache.quantities import bytes_text, rate_text, seconds_text
+from patcache.quantities import bytes_text, p_text, rate_text, seconds_text
 
 
 @pytest.mark.parametrize(
@@ -48,3 +48,8 @@ def test_durations(seconds: float, said: str) -> None:
 )
 def test_rates_have_three_digits_or_all_before_the_point(per_second: float, said: str) -> None:
     assert rate_text(per_second) == said
+
+
+def test_pvalues_are_short_and_never_nought() -> None:
+    values = (0.0, 0.00099, 0.001, 0.0321, 0.9994, 0.9996, 1.0)
+    assert [p_text(p) for p in values] == ["<.001", "<.001", ".001", ".032", ".999", "1.0", "1.0"]

@@ -41,11 +41,11 @@ class EquivalenceRow:
     mean_difference: float | None = column("difference", fmt="+.3f")
     low: float | None = column("from", fmt="+.3f")
     high: float | None = column("to", fmt="+.3f")
-    p_not_worse: float | None = column("p not worse", fmt=".3g")
-    p_equivalent: float | None = column("p equivalent", fmt=".3g")
-    p_worse: float | None = column("p worse", fmt=".3g", hidden=True)
+    p_not_worse: float | None = column("p not worse", fmt="p")
+    p_equivalent: float | None = column("p equivalent", fmt="p")
+    p_worse: float | None = column("p worse", fmt="p", hidden=True)
     verdict: str = column("verdict")
-    times_faster: float | None = column("times faster", fmt="rate")
+    times_faster: float | None = column("faster", fmt="rate")
 
 
 def equivalence(

@@ -9,11 +9,12 @@ from decimal import Decimal
 from typing import Any
 
 from patcache.listing import Listing
-from patcache.quantities import bytes_text, rate_text, seconds_text
+from patcache.quantities import bytes_text, p_text, rate_text, seconds_text
 
 MISSING = "–"
 NAMED_FORMATS: dict[str, Callable[[float], str]] = {
     "bytes": bytes_text,
+    "p": p_text,
     "rate": rate_text,
     "seconds": seconds_text,
 }

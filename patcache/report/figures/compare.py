@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from patcache.quantities import p_text
 from patcache.queries.wording import INDICATOR_NAMES
 from patcache.report.figures.style import INK, MUTED, chance_line, new_figure, series, title
-from patcache.report.grids.matrix import p_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

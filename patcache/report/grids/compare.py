@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from patcache.report.grid import MISSING, Grid, cell_text
-from patcache.report.grids.matrix import p_text
 from patcache.report.grids.where import span_text
 
 if TYPE_CHECKING:
@@ -25,7 +24,7 @@ def grid_of_compare(listing: Listing[CompareRow]) -> Grid:
         ("95 % interval", [span_text(row.low, row.high) for row in listing]),
         ("beyond chance", [cell_text(row.beyond_chance, "+z.3f") for row in listing]),
         ("superiority", [cell_text(row.superiority, ".3f") for row in listing]),
-        ("p", [p_text(row.p_adjusted) for row in listing]),
+        ("p", [cell_text(row.p_adjusted, "p") for row in listing]),
         ("verdict", [row.verdict for row in listing]),
         ("rank", [rank_text(row) for row in listing]),
     ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from patcache.quantities import p_text
 from patcache.report.grid import MISSING, Grid
 
 if TYPE_CHECKING:
@@ -33,13 +34,6 @@ def p_cell(pair: PairRow) -> str:
     if pair.outcome != "tested" or pair.p_adjusted is None:
         return pair.outcome
     return p_text(pair.p_adjusted) + "*" * pair.beats
-
-
-def p_text(p: float | None) -> str:
-    """A p-value as short as it can be: "<.001", ".032", "1.0"."""
-    if p is None:
-        return MISSING
-    return "<.001" if p < 0.001 else "1.0" if p > 0.9995 else f"{p:.3f}".removeprefix("0")
 
 
 def effect_cell(pair: PairRow) -> str:

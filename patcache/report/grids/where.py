@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from patcache.report.grid import MISSING, Grid, cell_text
-from patcache.report.grids.matrix import p_text
 
 if TYPE_CHECKING:
     from patcache.listing import Listing
@@ -24,8 +23,8 @@ def grid_of_where(listing: Listing[WhereRow]) -> Grid:
             cell_text(row.difference, "+z.3f"),
             span_text(row.low, row.high),
             cell_text(row.superiority, ".3f"),
-            p_text(row.p),
-            p_text(row.q),
+            cell_text(row.p, "p"),
+            cell_text(row.q, "p"),
             row.verdict,
         )
         for row in listing
