@@ -124,9 +124,9 @@ def _rivals(found: Findings) -> list[str]:
     if nearest.mean_difference is not None:
         between = ""
         if nearest.low is not None and nearest.high is not None:
-            between = f" (95 % interval {nearest.low:+.3f} to {nearest.high:+.3f})"
+            between = f" (95 % interval {nearest.low:+z.3f} to {nearest.high:+z.3f})"
         said.append(
-            f"Over the {nearest.n_common:,} tuples they share it is {nearest.mean_difference:+.3f} "
+            f"Over the {nearest.n_common:,} tuples they share it is {nearest.mean_difference:+z.3f} "
             f"from the next, {nearest.other}{between}."
         )
     verb = "differ from" if found.question.alternative == "two-sided" else "beat"
@@ -212,8 +212,10 @@ def _counted(models: Sequence[str]) -> str:
 def _other_draws(found: Findings) -> list[str]:
     """Whether another draw of the sample says the same."""
     best = next((row for row in found.draws if row.model == found.best.model), None)
-    if best is None or best.n_draws < 2:
+    if best is None or max(row.n_draws for row in found.draws) < 2:
         return ["Whether another draw of tuples would say the same was not tried."]
+    if best.n_draws < 2:
+        return [f"There are other draws of tuples, but {best.model} is scored in this one only."]
     if best.n_first is None:
         return [f"Another draw of tuples was tried, but {best.model} is not in all of them."]
     return [f"It has the highest mean in {best.n_first} of {best.n_draws} draws of tuples."]

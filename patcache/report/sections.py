@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from patcache.errors import NotThere
 from patcache.queries.agreement import agreement
 from patcache.queries.cells import cells
 from patcache.queries.distribution import distribution
@@ -18,11 +17,10 @@ from patcache.queries.levels import level_confusion, levels
 from patcache.queries.matrix import matrix
 from patcache.queries.normality import normality_of_models
 from patcache.queries.power import power
-from patcache.queries.robustness import robustness, robustness_draws
 from patcache.queries.trend import trend
 from patcache.queries.tuples import tuples
-from patcache.queries.where import FALSE_DISCOVERIES, where
 from patcache.report.figures import agreement as agreement_figures
+from patcache.report.figures import compare as compare_figures
 from patcache.report.figures import distribution as distribution_figures
 from patcache.report.figures import efficiency as efficiency_figures
 from patcache.report.figures import fields as fields_figures
@@ -36,6 +34,7 @@ from patcache.report.grid import Grid, grid_of
 from patcache.report.grids.agreement import TITLES as AGREEMENT_TITLES
 from patcache.report.grids.agreement import grid_of_agreement
 from patcache.report.grids.cells import grid_of_cells
+from patcache.report.grids.compare import grid_of_compare, title_of_compare
 from patcache.report.grids.distribution import grid_of_distribution
 from patcache.report.grids.efficiency import grid_of_efficiency
 from patcache.report.grids.equivalence import grid_of_equivalence
@@ -46,26 +45,23 @@ from patcache.report.grids.parts import grid_of_parts, title_of_parts
 from patcache.report.grids.robustness import grid_of_draws, grid_of_robustness
 from patcache.report.grids.tuples import grid_of_tuples
 from patcache.report.grids.where import grid_of_where
+from patcache.report.section_queries import (
+    Asked,
+    compare_halves,
+    draws,
+    robustness_of_draws,
+    where_best,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from patcache.listing import Listing
     from patcache.queries.question import Question
-    from patcache.steps.sweeps import Vary
     from patcache.store import StoreFolder
 
 BETWEEN = " – "  # the ends of an interval: a sign that LaTeX knows
-MOST_ROWS = 12  # of each verdict, in what may have thousands
 MOST_TUPLES = 10
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """What a report is of: the question, and its models from the highest mean to the lowest."""
-
-    question: Question
-    models: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,35 +93,6 @@ class Section:
     def titled(self, listing: Listing[Any], question: Question) -> Listing[Any]:
         """The listing as its table is captioned."""
         return replace(listing, caption=(*listing.caption, *self.titles(listing, question)))
-
-
-def _several(listing: Listing[Any], n_draws: int) -> Listing[Any]:
-    """The listing of a sweep; nothing of it where there is one draw: it shows no spread."""
-    if n_draws > 1:
-        return listing
-    note = "There is one draw only: `patcache robustness` draws more, and scores them."
-    return replace(listing, rows=(), notes=(note,))
-
-
-def _robustness(store: StoreFolder, asked: Asked) -> Listing[Any]:
-    listing = robustness(store, asked.question)
-    return _several(listing, max(row.n_draws for row in listing))
-
-
-def _draws(vary: Vary) -> Callable[[StoreFolder, Asked], Listing[Any]]:
-    def query(store: StoreFolder, asked: Asked) -> Listing[Any]:
-        listing = robustness_draws(store, asked.question, vary)
-        return _several(listing, len({row.sample for row in listing}))
-
-    return query
-
-
-def _where(store: StoreFolder, asked: Asked) -> Listing[Any]:
-    """The best model's slices, false discoveries limited, whatever the question corrects by."""
-    question = replace(asked.question, correction=FALSE_DISCOVERIES.correction)
-    if len(asked.models) < 2:
-        raise NotThere("one model has no rival to win against")
-    return where(store, asked.models[0], question, top=MOST_ROWS)
 
 
 # fmt: off
@@ -209,6 +176,15 @@ SECTIONS = (
                  lambda listing, _: fields_figures.draw(listing, "rci")),),
     ),
     Section(
+        "compare", "Earlier years against later ones",
+        "The years are cut where about half of the tuples lie on each side. The sides have other "
+        "tuples, which the test takes as independent samples.",
+        compare_halves, grid_of_compare,
+        lambda listing, _question: (title_of_compare(listing),),
+        figures=(Drawing("compare", "Mean of each model in the earlier and the later years",
+                 lambda listing, _: compare_figures.draw(listing)),),
+    ),
+    Section(
         "cells", "Cell by cell",
         "Every year and section that has tuples; with few of them, little is to be seen.",
         lambda store, asked: cells(store, asked.question, by="cell"), grid_of_cells,
@@ -217,7 +193,7 @@ SECTIONS = (
         "where", "Where the model with the highest mean wins, and where not",
         "Years and sections by the evidence, with false discoveries limited: among the wins named "
         "here, the share of false ones is expected to be at most alpha.",
-        _where, grid_of_where,
+        where_best, grid_of_where,
         figures=(Drawing("where", "Differences to the rivals, slice by slice, with their intervals",
                  lambda listing, _: where_figures.draw(listing)),),
     ),
@@ -269,19 +245,19 @@ SECTIONS = (
     Section(
         "robustness", "Would another draw say the same",
         "The models over draws with other seeds.",
-        _robustness, grid_of_robustness,
+        robustness_of_draws, grid_of_robustness,
     ),
     Section(
         "draws", "Draw by draw",
         "The means of every draw.",
-        _draws("seed"), grid_of_draws,
+        draws("seed"), grid_of_draws,
         figures=(Drawing("robustness", "Mean of each model in every draw, and chance",
                  lambda listing, _: robustness_figures.draw(listing)),),
     ),
     Section(
         "sizes", "Does the number of candidates matter",
         "The means for other numbers of candidates a tuple.",
-        _draws("candidates"), grid_of_draws,
+        draws("candidates"), grid_of_draws,
         figures=(Drawing("sizes", "Mean of each model by the number of candidates, and chance",
                  lambda listing, _: robustness_figures.draw(listing)),),
     ),

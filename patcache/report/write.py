@@ -17,7 +17,8 @@ from patcache.report.formats import people_text, write_records
 from patcache.report.latex import latex_table
 from patcache.report.methods import methods
 from patcache.report.page import Shown, page
-from patcache.report.sections import SECTIONS, Asked, Section
+from patcache.report.section_queries import Asked
+from patcache.report.sections import SECTIONS, Section
 
 if TYPE_CHECKING:
     from typing import Any
