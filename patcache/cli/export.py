@@ -11,6 +11,7 @@ from patcache.cli.options import store_option
 from patcache.cli.output import say, say_lines
 from patcache.cli.progress import bar
 from patcache.cli.questions import dmax_option, question_options, value_options
+from patcache.cli.report import whole_or_not
 
 if TYPE_CHECKING:
     from patcache.queries.question import Question
@@ -35,7 +36,7 @@ def trec(store: StoreFolder, question: Question, out: Path) -> None:
     """
     from patcache.report.exports.trec import export_trec
 
-    with bar(f"writing {out}") as progress:
+    with whole_or_not(out), bar(f"writing {out}") as progress:
         runs = export_trec(store, question, out, progress)
     say(f"  {out / 'qrels.txt'} · {len(runs)} runs · about.txt")
     say_lines(
@@ -54,5 +55,6 @@ def mteb(store: StoreFolder, question: Question, out: Path) -> None:
     """Means of each model in the shape of MTEB's result files; MTEB did not make them."""
     from patcache.report.exports.mteb import export_mteb
 
-    names = export_mteb(store, question, out)
+    with whole_or_not(out):
+        names = export_mteb(store, question, out)
     say_lines(f"  {out / name}" for name in names)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import rich_click as click
 
+from patcache.cli import EXIT_INTERRUPTED
 from patcache.cli.options import store_option
 from patcache.cli.output import say
 from patcache.cli.progress import bar
@@ -23,6 +26,16 @@ def _formats(_ctx: click.Context, _param: click.Parameter, text: str) -> tuple[s
     if wrong:
         raise click.BadParameter(f"{', '.join(wrong)!r}: figures are svg, png, pdf")
     return found
+
+
+@contextmanager
+def whole_or_not(out: Path) -> Iterator[None]:
+    """Says after Ctrl-C what became of a folder that is written whole or not at all."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        say(f"interrupted: {out} is as it was")
+        raise SystemExit(EXIT_INTERRUPTED) from None
 
 
 @click.command()
@@ -49,7 +62,7 @@ def report(
     """
     from patcache.report.write import write_report
 
-    with bar(f"writing {out}") as progress:
+    with whole_or_not(out), bar(f"writing {out}") as progress:
         names = write_report(store, question, out, title=title, formats=formats, progress=progress)
     figures = sum(name.startswith("figures/") for name in names)
     tables = sum(name.startswith("tables/") for name in names)

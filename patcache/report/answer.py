@@ -124,10 +124,11 @@ def _rivals(found: Findings) -> list[str]:
     if nearest.mean_difference is not None:
         between = ""
         if nearest.low is not None and nearest.high is not None:
-            between = f" (95 % interval {nearest.low:+z.3f} to {nearest.high:+z.3f})"
+            low, high = f"{nearest.low:+z.3f}", f"{nearest.high:+z.3f}"
+            between = f" (95 % interval {low} to {high})"
         said.append(
-            f"Over the {nearest.n_common:,} tuples they share it is {nearest.mean_difference:+z.3f} "
-            f"from the next, {nearest.other}{between}."
+            f"Over the {nearest.n_common:,} tuples they share it is "
+            f"{nearest.mean_difference:+z.3f} from the next, {nearest.other}{between}."
         )
     verb = "differ from" if found.question.alternative == "two-sided" else "beat"
     endings = {
