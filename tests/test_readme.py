@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from patcache.cli import COMMANDS
+from patcache.cli.figures import FIGURES
 from patcache.embedders.catalogue import PRESETS
 from patcache.queries.sql import run_sql
 from patcache.steps.study_file import read_study
@@ -65,3 +66,24 @@ def test_ci_runs_the_readmes_test_command() -> None:
     assert commands[0].startswith("python3 -m venv .venv && ")
     assert commands[0].endswith("&& pip install -e '.[all]' && pytest")
     assert "<!-- ci: test -->" in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+
+
+def test_the_pictures_of_the_readme_are_there_and_made_by_commands_it_names() -> None:
+    pictures = re.findall(r"!\[([^\]]+)\]\(([^)]+)\)", README)
+    assert sorted(Path(path).name for _, path in pictures) == [
+        "efficiency.svg",
+        "fields.svg",
+        "matrix.svg",
+    ]
+    for _, path in pictures:
+        drawn = (ROOT / path).read_text(encoding="utf-8")
+        assert "<svg" in drawn
+        assert "<image" not in drawn  # no raster, nothing from elsewhere
+        name = Path(path).stem
+        assert name in FIGURES
+        assert re.search(rf"`patcache figure {name} [^`]*--out {name}.svg`", README)
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_every_figure_is_in_the_readme(name: str) -> None:
+    assert re.search(rf"patcache figure ([a-z|]*\|)?{name}\b", README)

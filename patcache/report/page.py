@@ -25,7 +25,9 @@ h2 { font-size: 1.2rem; line-height: 1.3; margin: 0 0 .5rem; }
 section { border-top: 1px solid var(--line); padding: 1.5rem 0 .5rem; }
 p { max-width: 44rem; margin: .5rem 0; }
 a { color: var(--accent); }
-nav ol { columns: 16rem; padding-left: 1.5rem; margin: .5rem 0 1rem; font-size: .9rem; }
+nav ol {
+  columns: 16rem; column-gap: 2rem; padding-left: 1.5rem; margin: .5rem 0 1rem; font-size: .9rem;
+}
 .about, .notes, figcaption, caption, footer { color: var(--quiet); font-size: .85rem; }
 .answer { background: var(--mark); border-left: 4px solid var(--accent); padding: .5rem 1rem;
   margin: 1rem 0; }

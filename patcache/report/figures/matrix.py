@@ -27,6 +27,11 @@ DARK = 0.84  # of the way to the row's end of the map: from here on text is ligh
 DECADES = 3.0  # of p below 1 that make a full colour
 HATCHING = "#5b6673"
 FEW, MANY = 8, 14  # models, where cells become smaller
+TITLES = {
+    "p": "Which model beats which",
+    "effect": "How often one model is ahead of another",
+    "difference": "By how much models differ",
+}
 HATCH = {Outcome.TOO_FEW.words: "////", Outcome.NO_DIFFERENCE.words: "...."}
 
 
@@ -53,7 +58,7 @@ def draw(listing: Listing[PairRow], question: Question, show: str = "p") -> Figu
         axes.text(place, place, "·", ha="center", va="center", color=MUTED, fontsize=size + 2)
     _label(axes, listing, models)
     _legend(axes, listing, scale)
-    title(figure, "Which model beats which", (*listing.caption, title_of_matrix(show, question)))
+    title(figure, TITLES[show], (*listing.caption, title_of_matrix(show, question)))
     return figure
 
 
@@ -89,7 +94,7 @@ def _words(listing: Listing[PairRow]) -> Figure:
     figure, axes = new_figure(height=1.6)
     axes.set_axis_off()
     axes.text(0.5, 0.5, "one model: no pair to compare", ha="center", va="center")
-    title(figure, "Which model beats which", listing.caption)
+    title(figure, TITLES["p"], listing.caption)
     return figure
 
 

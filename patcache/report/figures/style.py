@@ -178,6 +178,10 @@ def _content(figure: Figure, kind: str, svg_text: str = "path") -> bytes:
             figure.draw_without_rendering()
             figure.set_layout_engine("none")
         figure.savefig(
-            stream, format=kind, dpi=DOTS_PER_INCH, metadata=metadata, transparent=kind == "svg"
+            stream,
+            format=kind,
+            dpi=DOTS_PER_INCH,
+            metadata=metadata,
+            transparent=svg_text == "none",
         )
     return stream.getvalue()
