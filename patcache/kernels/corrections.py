@@ -62,6 +62,14 @@ def uncorrected(pvalues: DoubleArray) -> DoubleArray:
     return pvalues.copy()
 
 
+def strictest_share(correction: Correction, n_tests: int) -> float:
+    """What part of alpha the least of n_tests p-values must be below, where all others are 1."""
+    if correction == "none" or n_tests < 1:
+        return 1.0
+    harmonic = float((1 / np.arange(1, n_tests + 1)).sum()) if correction == "by" else 1.0
+    return 1 / (n_tests * harmonic)
+
+
 def _unsorted(ascending: DoubleArray, order: IntArray) -> DoubleArray:
     adjusted = np.empty_like(ascending)
     adjusted[order] = np.minimum(1.0, ascending)

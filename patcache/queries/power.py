@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from patcache.kernels.corrections import strictest_share
 from patcache.kernels.outcomes import MIN_DEFINED
 from patcache.kernels.power import smallest_difference, tuples_needed
 from patcache.listing import Listing, column, known
@@ -60,24 +61,25 @@ def power(
         _row(comparison, i, j, difference, power) for i, j in combinations(comparison.best_first, 2)
     )
     asked, alpha = comparison.question, strictest_alpha(comparison)
-    name = CORRECTION_NAMES[asked.correction]
+    name, n_tests = CORRECTION_NAMES[asked.correction], comparison.decisions.n_tests
+    strictest = "" if asked.correction == "none" else f" at its strictest of {n_tests:,} tests"
     caption = (
         comparison.about,
         f"tuples to see a difference of {difference:g} with power {power:g} at p < {alpha:.2g} "
-        f"({name} at its strictest of {comparison.decisions.n_tests:,} tests)",
+        f"({name}{strictest})",
     )
     notes = (
-        "reckoned for a test of means; the signed-rank test needs about as many, the U-test as "
-        "many as 'if unpaired' says or more",
+        "reckoned for a test of means; the signed-rank test needs about as many, the U-test about "
+        "as many as unpaired, or fewer where models agree on which tuples are easy",
     )
     return Listing(PowerRow, rows, caption, notes)
 
 
 def strictest_alpha(comparison: Comparison) -> float:
-    """What the smallest p of the family must be below, one-sided."""
+    """What the smallest p of the family must be below, one-sided, where no other test counts."""
     asked = comparison.question
     alpha = asked.alpha / 2 if asked.alternative == "two-sided" else asked.alpha
-    return alpha if asked.correction == "none" else alpha / max(1, comparison.decisions.n_tests)
+    return alpha * strictest_share(asked.correction, comparison.decisions.n_tests)
 
 
 def _row(comparison: Comparison, i: int, j: int, difference: float, power: float) -> PowerRow:
@@ -86,7 +88,7 @@ def _row(comparison: Comparison, i: int, j: int, difference: float, power: float
     deviation = paired.standard_error[0, i, j] * np.sqrt(n)
     variances = [means.standard_error[0, k] ** 2 * counts.n_defined[0, k] for k in (i, j)]
     unpaired = np.sqrt(sum(variances))
-    is_known = bool(deviation > 0)
+    is_known = bool(n >= MIN_DEFINED and deviation > 0)
     needed = [
         int(tuples_needed(d, difference, alpha, power)) if is_known and d > 0 else None
         for d in (deviation, unpaired)

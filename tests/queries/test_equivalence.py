@@ -13,6 +13,7 @@ from patcache.queries.equivalence import equivalence
 from patcache.queries.leaderboard import leaderboard
 from patcache.queries.power import power
 from patcache.queries.question import Question
+from patcache.records import Correction
 from patcache.store import StoreFolder
 from tests.queries.fill import STUDY, Tuples, Value, fill
 
@@ -84,6 +85,34 @@ def test_tuples_needed_are_reckoned_from_the_differences_at_hand(store: StoreFol
     spread = np.sqrt(sum(np.var(RANKS[m] / 18, ddof=1) for m in ("best", "near")))
     assert row.n_independent == np.ceil((3.47989 * spread / 0.02) ** 2)
     assert row.smallest == pytest.approx(3.47989 * deviation / np.sqrt(N), rel=1e-5)
+
+
+@pytest.mark.parametrize(("correction", "share"), [("none", 1), ("bh", 12), ("by", 12 * 3.1032107)])
+def test_power_is_reckoned_at_the_strictest_step_of_the_correction(
+    store: StoreFolder, correction: Correction, share: float
+) -> None:
+    # The least of 12 p-values counts below alpha / 12; by Benjamini-Yekutieli that is divided by
+    # 1 + 1/2 + ... + 1/12 = 3.1032 as well.
+    from scipy.stats import norm
+
+    found = power(store, Question(correction=correction), difference=0.02)
+    row = next(r for r in found if {r.model, r.other} == {"best", "near"})
+    reach = norm.isf(0.05 / share) + norm.ppf(0.8)
+    assert row.n_paired == np.ceil((reach * difference("best", "near").std(ddof=1) / 0.02) ** 2)
+    assert ("at its strictest of 12 tests" in found.caption[1]) == (correction != "none")
+
+
+def test_two_tuples_are_too_few_to_reckon_with(tmp_path: Path) -> None:
+    values: dict[str, list[Value | None]] = {"a": [(0, 0), (0, 0)], "b": [(60, 0), (240, 0)]}
+    small = fill(tmp_path / "two", Tuples([STUDY] * 2, [2020] * 2, ["A"] * 2, values))
+    (row,) = power(small)
+    assert (row.outcome, row.n_paired, row.n_independent, row.smallest) == (
+        "too few",
+        None,
+        None,
+        None,
+    )
+    assert row.mean_difference == pytest.approx(150 / 1080)
 
 
 def test_nothing_to_reckon_with_is_told_in_words(store: StoreFolder, tmp_path: Path) -> None:
