@@ -32,6 +32,12 @@ class NotThere(PatcacheError):
     exit_code = 3
 
 
+class Misused(PatcacheError):
+    """Asked in a way that has no answer: two things that exclude each other, or one too few."""
+
+    exit_code = 2
+
+
 class StoreBusy(PatcacheError):
     """Another process holds the store, and did so for longer than the wait."""
 

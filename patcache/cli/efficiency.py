@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import rich_click as click
 
 from patcache.cli.model_options import runtime_options
-from patcache.cli.options import format_option, store_option, whole_numbers
+from patcache.cli.options import format_option, is_given, store_option, whole_numbers
 from patcache.cli.output import say, write_listing
 from patcache.cli.progress import bar
 from patcache.cli.questions import dmax_option, value_options
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 LARGEST_BATCH = 4096
 EXIT_SOME_FAILED = 1
+OF_MEASURING = {"batch": "batches", "tuples": "n_tuples", "repeats": "n_repeats"}
 
 times_option = click.option(
     "--times",
@@ -97,6 +98,9 @@ def efficiency(
     from patcache.report.grids.efficiency import grid_of_efficiency
     from patcache.steps.measuring import Plan
 
+    given = [f"--{name}" for name, key in OF_MEASURING.items() if is_given(key)]
+    if given and not measure:
+        raise click.UsageError(f"{', '.join(given)}: only with --measure, which times the models")
     n_failed = 0
     if measure:
         plan = Plan(batches, n_tuples, n_repeats, runtime)

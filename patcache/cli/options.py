@@ -80,7 +80,7 @@ def store_option(
                 _named_store(store_path),
                 create=create,
                 wait_s=wait_s,
-                busy_wait_s=wait_s if _is_given("wait_s") else 0.0,
+                busy_wait_s=wait_s if is_given("wait_s") else 0.0,
                 files_only=files_only,
             )
             return command(*args, store=store, **kwargs)
@@ -108,7 +108,11 @@ def slice_options(command: Command) -> Command:
     """Adds --sample, --years, --sections and --models."""
     for option in reversed(
         (
-            click.option("--sample", metavar="NAME", help="Sample  [default: the only one]."),
+            click.option(
+                "--sample",
+                metavar="NAME",
+                help="Sample  [default: the only one, or that of which all others are draws].",
+            ),
             years_option,
             sections_option,
             click.option(
@@ -128,13 +132,16 @@ def whole_numbers(text: str, largest: int) -> tuple[int, ...]:
         if matched is None:
             raise click.BadParameter(f"{part!r} is neither a number nor a span such as 1-5")
         first, last = int(matched[1]), int(matched[2] or matched[1])
-        if not first <= last <= largest or last - first >= MOST_NUMBERS:
-            raise click.BadParameter(f"{part!r}: from a number to a larger one, both small")
+        if last < first:
+            raise click.BadParameter(f"{part!r}: a span goes from a number to a larger one")
+        if last > largest or last - first >= MOST_NUMBERS:
+            most = f"at most {MOST_NUMBERS:,} numbers, up to {largest:,}"
+            raise click.BadParameter(f"{part!r} is too much: {most}")
         found.extend(range(first, last + 1))
     return tuple(dict.fromkeys(found))
 
 
-def _is_given(name: str) -> bool:
+def is_given(name: str) -> bool:
     """Whether an option was typed (or set in the environment) rather than left at its default."""
     context = click.get_current_context(silent=True)
     source = None if context is None else context.get_parameter_source(name)

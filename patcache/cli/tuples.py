@@ -74,5 +74,5 @@ def _pair(between: str | None) -> tuple[str, str] | None:
         return None
     names = [name.strip() for name in between.split(",")]
     if len(names) != N_BETWEEN or not all(names):
-        raise click.BadParameter(f"{between!r} are not two models, such as tfidf,minilm")
+        raise click.BadParameter(f"{between!r} does not name two models, such as tfidf,minilm")
     return names[0], names[1]

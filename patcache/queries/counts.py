@@ -146,6 +146,15 @@ class ModelCounts:
     chance: DoubleArray
 
 
+def no_tuples(subject: Subject, question: Question) -> NotThere:
+    """What to say of a slice without tuples."""
+    return NotThere(
+        f"sample {subject.sample} has no tuples in this slice",
+        slice_words(question),
+        "widen --years or --sections; `patcache shortages` shows what each cell has",
+    )
+
+
 def parameters(subject: Subject, question: Question) -> dict[str, Any]:
     """The named parameters that every statement about a slice takes."""
     return {
@@ -173,11 +182,7 @@ def model_counts(
     without_indicator = {name: asked[name] for name in asked if name != "indicator"}
     totals = cursor.execute(TOTALS, without_indicator).fetchnumpy()
     if not len(totals["cell"]):
-        raise NotThere(
-            f"sample {subject.sample} has no tuples in this slice",
-            slice_words(question),
-            "widen --years or --sections; `patcache shortages` shows what each cell has",
-        )
+        raise no_tuples(subject, question)
     parts = Parts.of(np.unique(totals["cell"]), by)
     n_total = np.zeros((len(parts.cells), len(subject.models), 3), dtype=np.int64)
     place = parts.places_of(totals["cell"]), totals["model"]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from patcache.errors import PatcacheError
+from patcache.errors import Misused
 from patcache.kernels.moments import (
     SYMMETRIC,
     Moments,
@@ -82,13 +82,13 @@ def distribution(
     """How the similarities of all pairs of target and candidate, or the RCIs of all tuples, lie.
 
     by: "level" gives a row for each gold level of the candidates, beside none for all of them.
-    Undefined tuples are left out and counted. Errors: as for the leaderboard; PatcacheError for
+    Undefined tuples are left out and counted. Errors: as for the leaderboard; Misused for
     levels of RCIs, which are of whole tuples.
     """
     question = question or Question()
     if of == "rci":
         if by == "level":
-            raise PatcacheError(
+            raise Misused(
                 "RCIs have no level", "an RCI is of a whole tuple", "ask for similarities by level"
             )
         return _of_values(compare(store, question))

@@ -115,7 +115,7 @@ def _scored(
         raise NotThere(
             f"no draw of sample {sweep.base} is scored",
             f"drawn: {', '.join(found) or 'none of those asked for'}",
-            f"run `patcache robustness {sweep.base}` without --show-only",
+            f"run `patcache add MODEL`, then `patcache robustness {sweep.base} --seeds 1-5`",
         )
     return found
 

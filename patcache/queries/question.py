@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from patcache.errors import NotThere, PatcacheError
+from patcache.errors import Misused, NotThere
 from patcache.kernels.footrule import DEFAULT_TIE_TOLERANCE
 from patcache.records import (
     CORRECTIONS,
@@ -16,6 +16,7 @@ from patcache.records import (
     Indicator,
     TestName,
 )
+from patcache.steps.sweeps import base_of_all
 from patcache.store.scores import scoring_id
 
 if TYPE_CHECKING:
@@ -37,8 +38,8 @@ GROUP BY ALL ORDER BY p.label"""
 class Question:
     """Everything that changes what a leaderboard, a matrix or a list of cells says.
 
-    sample: None is the only one. years, sections, models: None is all of them. is_common: only
-    tuples that are defined for every model. dmax: "paper" shows RCI with m * m / 2, as the study
+    sample: None is the only one, or the one that all others are draws of. years, sections, models:
+    None is all of them. is_common: only tuples that are defined for every model. dmax: "paper" shows RCI with m * m / 2, as the study
     prints it; no test changes. n_resamples: of the tests by resampling (None: 9,999), and of the
     intervals, which are otherwise the limit of many; seed: of both.
     Errors: ValueError for a choice that is none.
@@ -109,7 +110,7 @@ class Subject:
 def subject_of(cursor: duckdb.DuckDBPyConnection, question: Question) -> Subject:
     """The sample and the models a question names.
 
-    Errors: NotThere for a sample or model that is not there or not scored; PatcacheError where
+    Errors: NotThere for a sample or model that is not there or not scored; Misused where
     no sample is named and there are several.
     """
     sample_id, sample = _sample(cursor, question.sample)
@@ -119,7 +120,7 @@ def subject_of(cursor: duckdb.DuckDBPyConnection, question: Question) -> Subject
     if not scored:
         raise NotThere(
             f"no model is scored for sample {sample}",
-            _rule_words(question),
+            _rule_words(question) or f"its {n_tuples:,} tuples are drawn, none has a score",
             "run `patcache add MODEL`, or `patcache score` if it is embedded",
         )
     return Subject(sample_id, sample, n_tuples, _chosen(scored, question.models, sample))
@@ -129,15 +130,20 @@ def _sample(cursor: duckdb.DuckDBPyConnection, name: str | None) -> tuple[int, s
     rows: list[tuple[int, str]] = cursor.execute(SAMPLES).fetchall()
     if not rows:
         raise NotThere(
-            "this store has no sample yet", "", "draw one: patcache sample NAME --targets 100"
+            "this store has no sample yet",
+            "models are compared on the tuples of a sample",
+            "draw one: patcache sample NAME --targets 100",
         )
     names = ", ".join(row[1] for row in rows)
-    if name is None and len(rows) > 1:
-        raise PatcacheError("which sample?", f"there are {names}", "name one: --sample NAME")
+    name = name or base_of_all(cursor)
+    if name is None:
+        raise Misused("which sample?", f"there are {names}", "name one: --sample NAME")
     for row in rows:
-        if name in (None, row[1]):
+        if name == row[1]:
             return row
-    raise NotThere(f"no sample {name!r} in this store", f"there is {names}", "--sample NAME")
+    raise NotThere(
+        f"no sample {name!r} in this store", f"its samples: {names}", "name one: --sample NAME"
+    )
 
 
 def _chosen(

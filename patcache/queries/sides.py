@@ -5,15 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from patcache.errors import NotThere, PatcacheError
+from patcache.errors import Misused, NotThere
+from patcache.queries.counts import IN_SLICE, no_tuples, parameters
 from patcache.queries.question import SAMPLES, subject_of
 from patcache.queries.wording import year_spans
+from patcache.steps.sweeps import base_of_all
 
 if TYPE_CHECKING:
     from patcache.queries.question import Question, Subject
     from patcache.store import StoreFolder
 
-YEARS = "SELECT DISTINCT year FROM data.tuples WHERE sample_id = ? ORDER BY year"
+YEARS = f"""
+SELECT DISTINCT t.year FROM data.tuples t
+WHERE t.sample_id = $sample AND {IN_SLICE.format("t")} ORDER BY t.year"""
+OF_SLICE = ("sample", "years", "sections")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +39,12 @@ def sides_asked(
 ) -> tuple[Side, Side]:
     """The two sides that are asked for, each with its store and question.
 
-    Errors: PatcacheError unless there is one way to the second side, and it is not the first;
+    Errors: Misused unless there is one way to the second side, and it is not the first;
     NotThere for a sample that is not there, or a side without tuples.
     """
     is_other = with_sample is not None or with_store is not None
     if (split is None) != is_other:
-        raise PatcacheError(
+        raise Misused(
             "compare with what?" if not is_other else "a split and another side are two questions",
             "the second side is some years of the sample, another sample, or another store",
             "name one: --split YEAR, --with-sample NAME or --with-store DIR",
@@ -53,7 +58,11 @@ def sides_asked(
         for one, sample in zip((store, other), samples, strict=True)
     )
     if names[0] == names[1] and other.path.resolve() == store.path.resolve():
-        raise PatcacheError(f"both sides are sample {names[0]}", "", "name another sample or store")
+        raise Misused(
+            f"both sides are sample {names[0]}",
+            "a sample does not differ from itself",
+            "name another: --with-sample NAME or --with-store DIR",
+        )
     shown = names if names[0] != names[1] else _with_folders(names, store, other)
     return (
         Side(store, replace(question, sample=names[0]), shown[0]),
@@ -65,16 +74,20 @@ def _split(store: StoreFolder, question: Question, split: int) -> tuple[Side, Si
     """The years before and from a year on. Errors: NotThere where there are none."""
     with store.read() as cursor:
         subject = subject_of(cursor, question)
-        years = [year for (year,) in cursor.execute(YEARS, [subject.sample_id]).fetchall()]
-    years = [year for year in years if question.years is None or year in question.years]
+        asked = {name: parameters(subject, question)[name] for name in OF_SLICE}
+        years = [year for (year,) in cursor.execute(YEARS, asked).fetchall()]
+    if not years:
+        raise no_tuples(subject, question)
     before = tuple(year for year in years if year < split)
     after = tuple(year for year in years if year >= split)
     for side, words in ((before, f"before {split}"), (after, f"from {split} on")):
         if not side:
             raise NotThere(
                 f"sample {subject.sample} has no tuples {words}",
-                f"its years here: {year_spans(years) or 'none'}",
-                "split it at a later year than the first, up to the last",
+                f"its years here: {year_spans(years)}",
+                "split it at a later year than the first, up to the last"
+                if len(years) > 1
+                else "one year cannot be split: widen --years or --sections",
             )
     question = replace(question, sample=subject.sample)
     return (
@@ -86,9 +99,10 @@ def _split(store: StoreFolder, question: Question, split: int) -> tuple[Side, Si
 def _second_sample(store: StoreFolder, name: str | None) -> str | None:
     with store.read() as cursor:
         names = [row[1] for row in cursor.execute(SAMPLES).fetchall()]
-    if name is None and len(names) > 1:
+        name = name or base_of_all(cursor)
+    if name is None and names:
         where, there = f"which sample of {store.path}?", f"there are {', '.join(names)}"
-        raise PatcacheError(where, there, "name one: --with-sample NAME")
+        raise Misused(where, there, "name one: --with-sample NAME")
     return name
 
 

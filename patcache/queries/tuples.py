@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from patcache.errors import NotThere, PatcacheError
+from patcache.errors import Misused, NotThere
 from patcache.listing import Listing, column
 from patcache.queries.comparison import Comparison, compare
 from patcache.queries.counts import IN_SLICE, MODEL_OF, parameters
@@ -124,7 +124,11 @@ def _specs_of(comparison: Comparison, between: tuple[str, str]) -> tuple[str, st
         )
     first, second = between
     if first == second:
-        raise PatcacheError(f"{first} does not differ from itself", "", "name two models")
+        raise Misused(
+            f"{first} does not differ from itself",
+            "both names are the same model",
+            "name two models: --between A,B",
+        )
     return specs[first], specs[second]
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from patcache.errors import PatcacheError
+from patcache.errors import Misused, NotThere
 from patcache.kernels.corrections import adjust
 from patcache.kernels.effects import superiority
 from patcache.kernels.outcomes import Outcome
@@ -73,7 +73,7 @@ def where(
     by: only sections, only years, or cells. Tests are two-sided, whatever the question says, and
     all rows are one family; top then keeps as many of each verdict, "too few" left out. Wins come
     first, then losses, then the rest, each from the largest difference of means.
-    Errors: as for the leaderboard; PatcacheError where there is no rival.
+    Errors: as for the leaderboard; NotThere where there is no rival.
     """
     asked = _asked(store, model, replace(question, alternative="two-sided"), against)
     kinds = SLICES if by is None else (by,)
@@ -94,10 +94,14 @@ def where(
 
 
 def _asked(store: StoreFolder, model: str, question: Question, against: str | None) -> Question:
-    """The question of the models that are needed. Errors: PatcacheError without a rival."""
+    """The question of the models that are needed. Errors: Misused, or NotThere without a rival."""
     named = tuple(name for name in (model, against) if name is not None)
     if against == model:
-        raise PatcacheError(f"{model} cannot be compared with itself", "", "name another model")
+        raise Misused(
+            f"{model} cannot be compared with itself",
+            "MODEL and --against are the same model",
+            "name another: --against MODEL",
+        )
     if question.models is not None:
         named = (*named, *question.models)
     elif against is None or question.is_common:
@@ -106,8 +110,10 @@ def _asked(store: StoreFolder, model: str, question: Question, against: str | No
         named = (*named, *(one.label for one in scored))
     labels = tuple(dict.fromkeys(named))
     if len(labels) == 1:
-        raise PatcacheError(
-            f"{model} has no rival here", "no other model is scored or named", "patcache add MODEL"
+        raise NotThere(
+            f"{model} has no rival here",
+            "no other model is scored or named",
+            "add one: patcache add MODEL",
         )
     return replace(question, models=labels)
 

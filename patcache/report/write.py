@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from patcache.errors import NotThere, PatcacheError, SampleRefused
+from patcache.errors import Misused, NotThere, PatcacheError, SampleRefused
 from patcache.queries.provenance import provenance
 from patcache.queries.tuple_exports import values
 from patcache.report.answer import answer, findings
@@ -47,10 +47,10 @@ def write_report(
     """
     wrong = [name for name in formats if f".{name}" not in SUFFIXES]
     if wrong:
-        raise PatcacheError(
+        raise Misused(
             f"no figures as {', '.join(wrong)}",
-            "",
-            f"--formats {','.join(s[1:] for s in SUFFIXES)}",
+            f"figures are {', '.join(s[1:] for s in SUFFIXES)}",
+            "name some of these: --formats",
         )
     found, source = findings(store, question), provenance(store, question)
     asked = Asked(question, tuple(row.model for row in found.models))

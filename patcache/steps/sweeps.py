@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from patcache.errors import NotThere, PatcacheError, SampleRefused
+from patcache.errors import Misused, NotThere, SampleRefused
 from patcache.steps.sample_parameters import CANDIDATES, SampleParameters, parameters_of
 from patcache.store.samples import DrawnSample, drawn_samples, sample_names
 
@@ -63,7 +63,7 @@ def find_sweep(
 
     A sample is a draw by its stored parameters, whatever its name. values: of the seed, or of the
     number of candidates; None: those that were drawn.
-    Errors: NotThere; SampleRefused for an imported sample, or values that cannot be; PatcacheError
+    Errors: NotThere; SampleRefused for an imported sample, or values that cannot be; Misused
     where no sample is named and there are several.
     """
     with store.read() as cursor:
@@ -93,20 +93,35 @@ def _base(
     names = sample_names(cursor)
     if not names:
         raise NotThere(
-            "this store has no sample yet", "", "draw one: patcache sample NAME --targets 100"
+            "this store has no sample yet",
+            "models are compared on the tuples of a sample",
+            "draw one: patcache sample NAME --targets 100",
         )
-    if name is None and len(names) > 1 and not _are_one_family(drawn, len(names)):
-        listed = ", ".join(names)
-        raise PatcacheError("which sample?", f"there are {listed}", "name one of them")
-    wanted = names[0] if name is None else name
+    listed = ", ".join(names)
+    wanted = name or base_of_all(cursor)
+    if wanted is None:
+        raise Misused("which sample?", f"there are {listed}", "name one of them")
     for sample in drawn:
         if sample.name == wanted:
             return sample
     if wanted not in names:
-        raise NotThere(f"no sample {wanted!r} in this store", f"there is {', '.join(names)}")
+        raise NotThere(
+            f"no sample {wanted!r} in this store", f"its samples: {listed}", "name one of them"
+        )
     raise SampleRefused(
-        f"sample {wanted!r} was imported", "only a sample that was drawn here can be drawn again"
+        f"sample {wanted!r} was imported",
+        "only a sample that was drawn here can be drawn again",
+        "draw one: patcache sample NAME --targets 100",
     )
+
+
+def base_of_all(cursor: duckdb.DuckDBPyConnection) -> str | None:
+    """The only sample, or the oldest where all others are draws of it; None where that is none."""
+    names = sample_names(cursor)
+    if len(names) < 2:
+        return names[0] if names else None
+    drawn = drawn_samples(cursor)
+    return drawn[0].name if _are_one_family(drawn, len(names)) else None
 
 
 def _are_one_family(drawn: Sequence[DrawnSample], n_samples: int) -> bool:

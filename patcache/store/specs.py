@@ -212,9 +212,15 @@ def remove_spec(
 
 
 def refuse_taken_label(cursor: duckdb.DuckDBPyConnection, spec: Spec) -> None:
-    """Errors: ModelRefused where another spec has the label of a new one."""
+    """Errors: ModelRefused where another spec has the label of a new one, or it is a list."""
     if find_spec(cursor, spec.spec_id) is not None:
         return  # it keeps the label it has
+    if "," in spec.label:
+        raise ModelRefused(
+            f"the label {spec.label!r} holds a comma",
+            "commas part the labels of a list, as in --models A,B",
+            "give it another: --label NAME",
+        )
     row = cursor.execute(LABELLED, [spec.label]).fetchone()
     if row is not None and row[0] != spec.spec_id:
         raise ModelRefused(

@@ -79,7 +79,7 @@ def fill(path: Path, tuples: Tuples, name: str = "main", sample_id: int = 1) -> 
             )
             encodings = [(_id(m), NOW, 100, 0, 2.5, "cpu", "{}") for m in labels]
             _insert(cursor, "encodings", encodings)
-        _insert(cursor, "samples", [(sample_id, name, "drawn", 1, "{}", "digest", NOW)])
+        _insert(cursor, "samples", [(sample_id, name, "imported", 1, "{}", "digest", NOW)])
         rows = [
             (sample_id, i, shape, 0, [0] * 6, *cell)
             for i, (shape, cell) in enumerate(zip(of_tuple, cells, strict=True))

@@ -341,7 +341,7 @@ def test_a_model_named_twice_is_compared_once(scored: StoreFolder) -> None:
 
 
 def test_what_is_not_there_is_named(scored: StoreFolder, tmp_path: Path) -> None:
-    with pytest.raises(NotThere, match="no sample 'other'.*\nthere is main"):
+    with pytest.raises(NotThere, match="no sample 'other'.*\nits samples: main"):
         leaderboard(scored, Question(sample="other"))
     with pytest.raises(NotThere, match="no scores of best for sample main\nscored: middling"):
         leaderboard(scored, Question(models=("strong", "best")))

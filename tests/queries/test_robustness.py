@@ -19,7 +19,7 @@ from patcache.steps.sample_parameters import SampleParameters
 from patcache.store import StoreFolder
 from tests.queries.fill import Tuples, Value, fill
 
-SET = "UPDATE data.samples SET parameters = ?, corpus_digest = ? WHERE name = ?"
+SET = "UPDATE data.samples SET kind = 'drawn', parameters = ?, corpus_digest = ? WHERE name = ?"
 TARGETS = "UPDATE data.tuples SET target = tuple_id + ? WHERE sample_id = ?"
 SMALL = Shape((1, 2, 6))
 
@@ -80,7 +80,7 @@ def test_means_spread_and_ranks_by_hand(three: StoreFolder) -> None:
     assert [row.n_first for row in found] == [2, 1, 0]
     # Rank sums 4, 5, 9 about 6: S = 4 + 1 + 9 = 14; W = 12 * 14 / (9 * 24) = 7/9.
     assert "Kendall's W 0.778 over 3 draws of 3 models" in found.notes[0]
-    assert "(exact)" in found.notes[1]
+    assert "(permutation, exact)" in found.notes[1]
 
 
 def test_rows_of_draws_have_value_interval_and_rank(three: StoreFolder) -> None:

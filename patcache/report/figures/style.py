@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from patcache.errors import PatcacheError, WriteFailed
+from patcache.errors import Misused, WriteFailed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -126,9 +126,9 @@ def short(label: str, longest: int = LONGEST_LABEL) -> str:
 
 
 def check_suffix(path: Path) -> None:
-    """Errors: PatcacheError for an ending that is no kind of figure."""
+    """Errors: Misused for an ending that is no kind of figure."""
     if path.suffix.lower() not in SUFFIXES:
-        raise PatcacheError(
+        raise Misused(
             f"cannot draw {path.name}",
             f"its ending is {path.suffix!r}" if path.suffix else "it has no ending",
             f"end it in {', '.join(SUFFIXES)}",
@@ -138,7 +138,7 @@ def check_suffix(path: Path) -> None:
 def write_figure(figure: Figure, path: Path) -> None:
     """Writes SVG, PNG or PDF, by the ending of the path.
 
-    Errors: PatcacheError for another ending; WriteFailed where the file cannot be written.
+    Errors: Misused for another ending; WriteFailed where the file cannot be written.
     """
     check_suffix(path)
     content = _content(figure, path.suffix.lower()[1:])
