@@ -16,7 +16,7 @@ from patcache.queries.comparison import EQUAL_DIGITS, Comparison, compare
 from patcache.queries.question import Question
 from patcache.queries.similarities import undefined_notes
 from patcache.queries.tuple_values import TupleValues
-from patcache.queries.wording import INDICATOR_NAMES, named
+from patcache.queries.wording import INDICATOR_NAMES, ONE_MODEL, named
 
 if TYPE_CHECKING:
     from patcache.records import DoubleArray, IntArray
@@ -144,7 +144,7 @@ def _most(by_cell: DoubleArray, part_of_cell: IntArray) -> tuple[int, float, int
 def _notes(comparison: Comparison, rows: tuple[AgreementRow, ...]) -> Iterator[str]:
     name = INDICATOR_NAMES[comparison.question.indicator]
     if not rows:
-        yield "one model: no pair to compare"
+        yield ONE_MODEL
         return
     yield (
         f"1: both find the same tuples easy; 0: unrelated. {name} of each tuple, over the tuples "

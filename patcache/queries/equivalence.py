@@ -14,7 +14,7 @@ from patcache.kernels.outcomes import MIN_DEFINED, Outcome
 from patcache.listing import Listing, column, known
 from patcache.queries.comparison import Comparison, compare
 from patcache.queries.question import Question
-from patcache.queries.wording import CORRECTION_NAMES
+from patcache.queries.wording import CORRECTION_NAMES, ONE_MODEL
 
 if TYPE_CHECKING:
     from patcache.queries.question import ScoredModel
@@ -45,7 +45,7 @@ class EquivalenceRow:
     p_equivalent: float | None = column("p equivalent", fmt="p")
     p_worse: float | None = column("p worse", fmt="p", hidden=True)
     verdict: str = column("verdict")
-    times_faster: float | None = column("faster", fmt="rate")
+    times_faster: float | None = column("speed", fmt="rate")
 
 
 def equivalence(
@@ -74,7 +74,7 @@ def equivalence(
         comparison.about,
         f"at most {margin:g} worse? paired one-sided t-tests, alpha {asked.alpha:g}, {name}{over}",
     )
-    return Listing(EquivalenceRow, rows, caption, _notes(asked, margin))
+    return Listing(EquivalenceRow, rows, caption, _notes(asked, margin, bool(rows)))
 
 
 def _row(comparison: Comparison, corrected: list[DoubleArray], i: int, j: int) -> EquivalenceRow:
@@ -126,10 +126,12 @@ def _times_faster(model: ScoredModel, other: ScoredModel) -> float | None:
     return other.s_per_text / model.s_per_text
 
 
-def _notes(question: Question, margin: float) -> tuple[str, ...]:
+def _notes(question: Question, margin: float, has_pairs: bool) -> tuple[str, ...]:
     confidence = f"{100 * (1 - 2 * question.alpha):g} %"
     return (
         f"equivalent: within {margin:g} either way; not worse: at most {margin:g} worse; worse: by "
         f"more than {margin:g}; not shown: the tuples do not tell",
         f"{confidence} intervals of single pairs, uncorrected; standard errors cell by cell",
     )
+        *(() if has_pairs else (ONE_MODEL,)),
+        "speed: how many times as many texts a second as the other encodes",

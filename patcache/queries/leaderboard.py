@@ -15,7 +15,7 @@ from patcache.queries.cautions import cautions
 from patcache.queries.comparison import Comparison, compare
 from patcache.queries.power import POWER, strictest_alpha
 from patcache.queries.question import Question
-from patcache.queries.wording import interval_words
+from patcache.queries.wording import interval_words, named
 
 if TYPE_CHECKING:
     from patcache.store import StoreFolder
@@ -117,5 +117,5 @@ def _chance_notes(rows: tuple[LeaderboardRow, ...]) -> list[str]:
     placed = [(r.model, r.low, r.high, r.chance) for r in rows if r.low is not None]
     at = [name for name, low, high, chance in placed if high is not None and low <= chance <= high]
     below = [name for name, _, high, chance in placed if high is not None and high < chance]
-    notes = [f"the level of chance is inside the interval of {', '.join(at)}"] if at else []
-    return notes + ([f"below the level of chance: {', '.join(below)}"] if below else [])
+    notes = [f"the level of chance is inside the interval of {named(at)}"] if at else []
+    return notes + ([f"below the level of chance: {named(below)}"] if below else [])

@@ -14,7 +14,7 @@ from patcache.kernels.power import smallest_difference, tuples_needed
 from patcache.listing import Listing, column, known
 from patcache.queries.comparison import Comparison, compare
 from patcache.queries.question import Question
-from patcache.queries.wording import CORRECTION_NAMES
+from patcache.queries.wording import CORRECTION_NAMES, ONE_MODEL
 
 if TYPE_CHECKING:
     from patcache.store import StoreFolder
@@ -38,11 +38,11 @@ class PowerRow:
     other: str = column("other")
     n_common: int = column("n", fmt=",")
     mean_difference: float | None = column("difference", fmt="+.3f")
-    deviation: float | None = column("deviation", fmt=".3f")
+    deviation: float | None = column("sd", fmt=".3f")
     smallest: float | None = column("seen from", fmt=".4f")
     n_paired: int | None = column("n needed", fmt=",")
-    n_independent: int | None = column("if unpaired", fmt=",")
-    outcome: str = column("")
+    n_independent: int | None = column("unpaired", fmt=",")
+    outcome: str = column("note")
 
 
 def power(
@@ -69,6 +69,7 @@ def power(
         f"({name}{strictest})",
     )
     notes = (
+        *(() if rows else (ONE_MODEL,)),
         "reckoned for a test of means; the signed-rank test needs about as many, the U-test about "
         "as many as unpaired, or fewer where models agree on which tuples are easy",
     )

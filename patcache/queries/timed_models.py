@@ -51,6 +51,7 @@ class TimedModels:
     specs: tuple[Spec, ...]
     means: Means
     chance: float
+    n_tuples: int
     n_candidates: float
     encoded: dict[str, list[Encoded]]
     timings: dict[str, list[Timing]]
@@ -60,7 +61,7 @@ class TimedModels:
     def about(self) -> str:
         words = (
             f"sample {self.subject.sample}",
-            f"{self.subject.n_tuples:,} tuples",
+            f"{self.n_tuples:,} tuples",
             slice_words(self.question),
             indicator_words(self.question, [self.chance]),
         )
@@ -93,6 +94,7 @@ def timed_models(store: StoreFolder, question: Question) -> TimedModels:
         specs,
         means_of_models(subject, counts, question),
         float(counts.chance[0]),
+        int(counts.n_tuples.max()),
         float(n_candidates),
         encoded,
         timings,

@@ -22,7 +22,9 @@ CORRECTION_NAMES = {
     "none": "uncorrected",
 }
 INDICATOR_NAMES = {"footrule": "RCI", "concordance": "Kendall"}
+ONE_MODEL = "one model: no pair to compare"
 MAX_NAMED = 5
+FEW_RESAMPLES = 1000  # below which the ends of a 95 % interval are rough
 
 
 def slice_words(question: Question) -> str:
@@ -71,6 +73,8 @@ def interval_words(question: Question) -> str:
         else f"{question.n_resamples:,} resamples, seed {question.seed}"
     )
     return f"95 % intervals: bootstrap over targets, cell by cell; {way}"
+    if question.n_resamples is not None and question.n_resamples < FEW_RESAMPLES:
+        way += f"; fewer than {FEW_RESAMPLES:,} leave their ends to luck"
 
 
 def named(items: Sequence[str]) -> str:

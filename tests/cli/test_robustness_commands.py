@@ -63,10 +63,12 @@ def test_one_command_draws_embeds_scores_and_shows_and_a_second_shows_only(
     assert "random  12 tuples of 2 draws scored" in first.stderr
     lines = first.stdout.splitlines()
     assert lines[0].startswith("sample main, 3 draws (seed 1-3) · 6 tuples · all years")
-    headings = "model draws RCI above chance sd variance lowest highest mean rank ranks first"
+    headings = "model draws RCI above chance sd lowest highest mean rank ranks first"
     assert lines[1].split() == headings.split()
     assert {line.split()[0] for line in lines[2:4]} == {"random", "second"}
     assert "Kendall's W" in first.stdout
+    board = run(path, "leaderboard")  # as the base is of every question
+    assert board.stdout.startswith("sample main · 6 tuples")
     encoded.clear()
     second = run(path, "robustness", "--seeds", "1-3")  # the oldest sample is the base of all
     assert second.exit_code == 0, second.output
@@ -145,8 +147,9 @@ def test_a_draw_that_cannot_be_is_told_at_the_end_by_the_exit_code(path: Path) -
 @pytest.mark.parametrize(
     ("arguments", "exit_code", "words"),
     [
-        (("--seeds", "3-1"), 2, "from a number to a larger one"),
+        (("--seeds", "3-1"), 2, "a span goes from a number"),
         (("--candidates", "2-5"), 2, "3 to 20 candidates"),
+        (("--candidates", "3-99"), 2, "'3-99' is too much"),
         (("nobody", "--seeds", "1"), 3, "no sample 'nobody'"),
         (("main", "--sample", "other"), 2, "two samples are named"),
         (("main", "--seeds", "1", "--models", "nobody"), 3, "unknown model 'nobody'"),

@@ -148,10 +148,18 @@ def test_each_has_a_figure(path: Path, tmp_path: Path, command: tuple[str, ...])
         (("trend", "--years", "1990"), 3, "no tuples in this slice"),
         (("fields", "--show", "p"), 2, "'p' is not one of"),
         (("where", "best"), 3, "no scores of best"),
-        (("where", "good", "--against", "good"), 1, "cannot be compared with itself"),
+        (("where", "good", "--against", "good"), 2, "cannot be compared with itself"),
         (("where", "good", "--alternative", "less"), 2, "--alternative"),
-        (("compare",), 1, "compare with what?"),
+        (("compare",), 2, "compare with what?"),
         (("compare", "--split", "1990"), 3, "no tuples before 1990"),
+        (("compare", "--split", "2018", "--years", "1990"), 3, "no tuples in this slice"),
+        (("compare", "--split", "2018", "--years", "2017"), 3, "one year cannot be split"),
+        (("compare", "--split", "2018", "--sections", "A"), 3, "its years here: 2017\n"),
+        (("where", "good", "--models", "good"), 3, "no rival here"),
+        (("efficiency", "--batch", "4"), 2, "--batch: only with --measure"),
+        (("tuples", "--between", "good"), 2, "'good' does not name two models"),
+        (("tuples", "--between", "good,good"), 2, "good does not differ from itself"),
+        (("distribution", "--of", "rci", "--by", "level"), 2, "RCIs have no level"),
         (("compare", "--split", "2018", "--test", "u"), 2, "--test"),
     ],
 )
@@ -161,3 +169,16 @@ def test_exit_codes_say_what_happened(
     found = run(path, *arguments)
     assert found.exit_code == exit_code, found.output
     assert words in found.output
+
+
+@pytest.mark.parametrize("command", ["equivalence", "power", "agreement"])
+def test_one_model_is_said_to_have_no_pair(path: Path, command: str) -> None:
+    found = run(path, command, "--models", "good")
+    assert found.exit_code == 0, found.output
+    assert "one model: no pair to compare" in found.stdout.splitlines()
+
+
+def test_intervals_of_few_resamples_are_said_to_be_rough(path: Path) -> None:
+    few = run(path, "leaderboard", "--resamples", "20")
+    assert "20 resamples, seed 1; fewer than 1,000 leave their ends to luck" in few.stdout
+    assert "to luck" not in run(path, "leaderboard", "--resamples", "1000").stdout

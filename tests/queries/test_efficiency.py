@@ -159,3 +159,11 @@ def test_a_figure_without_any_time_is_refused_in_words(store: StoreFolder) -> No
 
     with pytest.raises(NotThere, match="no model has both a time and a mean"):
         draw(efficiency(store, Question(), "measured"))
+
+
+def test_the_caption_counts_the_tuples_of_the_slice(store: StoreFolder) -> None:
+    with store.write() as cursor:  # one of the four tuples is of another year
+        cursor.execute("UPDATE data.tuples SET year = 2021 WHERE tuple_id = 0")
+        cursor.execute("UPDATE data.cell_totals SET year = 2021, n_tuples = 1")
+    caption = efficiency(store, Question(years=(2021,))).caption[0]
+    assert caption.startswith("sample main · 1 tuples · 2021 · ")

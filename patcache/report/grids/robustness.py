@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def grid_of_robustness(listing: Listing[RobustnessRow]) -> Grid:
     """One line a model: its means over the draws, how they spread, and its ranks."""
     mean = INDICATOR_NAMES[listing[0].indicator]
-    headings = ("model", "draws", mean, "above chance", "sd", "variance", "lowest", "highest")
+    headings = ("model", "draws", mean, "above chance", "sd", "lowest", "highest")
     cells = tuple(
         (
             row.model,
@@ -23,7 +23,6 @@ def grid_of_robustness(listing: Listing[RobustnessRow]) -> Grid:
             cell_text(row.mean, ".3f"),
             cell_text(row.above_chance, "+.3f"),
             cell_text(row.deviation, ".4f"),
-            cell_text(row.variance, ".1e"),
             cell_text(row.lowest, ".3f"),
             cell_text(row.highest, ".3f"),
             cell_text(row.mean_rank, ".3g"),
@@ -32,7 +31,7 @@ def grid_of_robustness(listing: Listing[RobustnessRow]) -> Grid:
         )
         for row in listing
     )
-    numbers = (False, *[True] * 10)
+    numbers = (False, *[True] * 9)
     return Grid((*headings, "mean rank", "ranks", "first"), cells, numbers)
 
 
