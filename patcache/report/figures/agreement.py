@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from patcache.queries.wording import ONE_MODEL
 from patcache.report.figures.heat import draw_cells
 from patcache.report.figures.style import new_figure, short, title
 from patcache.report.grids.agreement import CELLS, TITLES, models_of
@@ -25,7 +26,7 @@ def draw(listing: Listing[AgreementRow], show: str = "spearman") -> Figure:
     if not models:
         figure, axes = new_figure(height=1.6)
         axes.set_axis_off()
-        axes.text(0.5, 0.5, "one model: no pair to compare", ha="center", va="center")
+        axes.text(0.5, 0.5, ONE_MODEL, ha="center", va="center")
         title(figure, "Do models agree on which tuples are easy?", listing.caption)
         return figure
     values, texts = _table(listing, models, show)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from patcache.quantities import p_text
 from patcache.queries.wording import INDICATOR_NAMES
-from patcache.report.figures.style import INK, MUTED, chance_line, new_figure, series, title
+from patcache.report.figures.style import INK, MUTED, chance_line, new_figure, series, short, title
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,7 +25,7 @@ def draw(listing: Listing[CompareRow]) -> Figure:
     for place, row in enumerate(listing):
         _draw_model(axes, row, place)
     _draw_chance(axes, listing[0])
-    axes.set_yticks(range(len(listing)), [row.model for row in listing])
+    axes.set_yticks(range(len(listing)), [short(row.model) for row in listing])
     axes.set_ylim(len(listing) - 0.5, -0.5)
     axes.tick_params(axis="y", length=0)
     axes.grid(axis="y", visible=False)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 FEW = 4  # models, up to which one column is enough
 WIDTH, HEIGHT = 3.1, 1.35  # inches of one histogram
-LONGEST, LONGEST_ALONE = 20, 34  # letters of a name beside its numbers, or alone
+LONGEST, LONGEST_ALONE = 16, 34  # letters of a name beside its numbers, or alone
 FAINT, FULL = 0.4, 1.0  # of the first level's line and of the last one's
 WHAT = {"RCI": "RCIs", "Kendall": "Kendall values"}
 QUANTITIES = {"cosine": "cosine similarity", "score": "score of a pair"}
@@ -112,7 +112,8 @@ def _finish(axes: Axes, rows: list[DistributionRow], *, is_last: bool) -> None:
         return
     if has_numbers:
         skew = row.skew if row.skewness is None else f"skewness {row.skewness:+.2f}"
-        words = f"mean {row.mean:.3g}  sd {row.deviation:.3g}  {skew}"
+        digits = 1 if row.kind == "score" else 3
+        words = f"mean {row.mean:z.{digits}f}  sd {row.deviation:.{digits}f}  {skew}"
         axes.set_title(words, loc="right", fontsize=6.5, color=MUTED)
     if is_last or row.kind == "score":
         axes.set_xlabel(QUANTITIES.get(row.kind, row.kind))

@@ -14,6 +14,7 @@ from patcache.report.figures.style import (
     new_figure,
     say_instead,
     series,
+    short,
     title,
 )
 from patcache.report.grids.parts import Show, best_of, lines_of, models_of, n_tuples, part_text
@@ -44,7 +45,8 @@ def _beats(listing: Listing[CellRow]) -> Figure:
             _draw_tile(axes, (place, line), row, is_best=row.model in best)
     axes.set_xlim(-0.5, len(models) - 0.5)
     axes.set_ylim(len(parts) - 0.5, -0.5)
-    axes.set_xticks(range(len(models)), models, rotation=30, ha="left", rotation_mode="anchor")
+    names = [short(model) for model in models]
+    axes.set_xticks(range(len(models)), names, rotation=30, ha="left", rotation_mode="anchor")
     axes.xaxis.tick_top()
     axes.tick_params(length=0)
     axes.grid(visible=False)
@@ -89,7 +91,7 @@ def _means(listing: Listing[CellRow]) -> Figure:
             for name in ("mean", "low", "high")
         )
         axes.hlines(at[shown], low, high, color=INK, linewidth=0.7)
-        axes.plot(mean, at[shown], **{**series(place), "linestyle": ""}, label=model)
+        axes.plot(mean, at[shown], **{**series(place), "linestyle": ""}, label=short(model))
     for line, part in enumerate(parts):
         if all(row.outcome == "too few" for row in part):
             say_instead(axes, "too few tuples", y=1 - (line + 0.5) / len(parts))

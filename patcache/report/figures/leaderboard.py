@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from patcache.queries.wording import INDICATOR_NAMES
-from patcache.report.figures.style import INK, chance_line, new_figure, series, title
+from patcache.report.figures.style import INK, chance_line, new_figure, series, short, title
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -28,7 +28,7 @@ def draw(listing: Listing[LeaderboardRow]) -> Figure:
             f"{row.mean:.3f}", (row.high, place), (5, 0), textcoords="offset points", va="center"
         )
     chance_line(axes, listing[0].chance, vertical=True)
-    axes.set_yticks(range(len(listing)), [f"{row.model}  ({row.group})" for row in listing])
+    axes.set_yticks(range(len(listing)), [f"{short(row.model)}  ({row.group})" for row in listing])
     axes.set_ylim(len(listing) - 0.4, -0.6)
     axes.set_xlabel(f"mean {INDICATOR_NAMES[listing[0].indicator]}, 95 % interval")
     axes.legend(loc="lower right")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from patcache.kernels.outcomes import Outcome
+from patcache.queries.wording import ONE_MODEL
 from patcache.report.figures.style import MUTED, new_figure, short, title
 from patcache.report.grids.matrix import CELLS, title_of_matrix
 
@@ -93,7 +94,7 @@ def _words(listing: Listing[PairRow]) -> Figure:
     """What there is to see of one model: nothing."""
     figure, axes = new_figure(height=1.6)
     axes.set_axis_off()
-    axes.text(0.5, 0.5, "one model: no pair to compare", ha="center", va="center")
+    axes.text(0.5, 0.5, ONE_MODEL, ha="center", va="center")
     title(figure, TITLES["p"], listing.caption)
     return figure
 

@@ -6,6 +6,7 @@ import html
 import io
 import re
 import textwrap
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -173,7 +174,9 @@ def _content(figure: Figure, kind: str, svg_text: str = "path") -> bytes:
 
     stream = io.BytesIO()
     metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind)
-    with styled(), mpl.rc_context({"svg.fonttype": svg_text}):
+    quiet = warnings.catch_warnings()
+    with quiet, styled(), mpl.rc_context({"svg.fonttype": svg_text}):
+        warnings.filterwarnings("ignore", "Glyph .* missing from font")  # it is drawn as a box
         if figure.get_layout_engine() is not None:  # laid out once, whatever is written first
             figure.draw_without_rendering()
             figure.set_layout_engine("none")

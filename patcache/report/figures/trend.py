@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from patcache.queries.wording import INDICATOR_NAMES
-from patcache.report.figures.style import chance_line, new_figure, say_instead, series, title
+from patcache.report.figures.style import chance_line, new_figure, say_instead, series, short, title
 from patcache.report.grids.parts import Show, lines_of, models_of
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def draw(listing: Listing[CellRow], show: Show = "beats") -> Figure:
     draw_lines = _draw_beats if show == "beats" else _draw_means
     draw_lines(axes, parts, years, step)
     for line, model in zip(axes.lines, models, strict=True):
-        line.set_label(model)
+        line.set_label(short(model))
     _finish(axes, listing, show, legend)
     if show == "beats":
         apart = "equal numbers are drawn a little apart"
