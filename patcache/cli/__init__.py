@@ -52,6 +52,14 @@ COMMANDS = {
     "gc": "patcache.cli.gc:gc",
     "demo": "patcache.cli.demo:demo",
 }
+GROUPS = {  # each begins with this command, and goes on to the next one's
+    "import": "Patents, samples, models",
+    "leaderboard": "Which model ranks best, and where",
+    "distribution": "Similarities, levels, tuples",
+    "robustness": "How sure, and at what cost",
+    "figure": "On paper",
+    "run": "Studies and stores",
+}
 EXIT_INTERRUPTED = 130
 
 
@@ -87,7 +95,18 @@ def show_error(error: PatcacheError) -> None:
             say(f"  {line}")
 
 
+def panels() -> list[dict[str, Any]]:
+    """The commands of the help text by what they are for, in the order of COMMANDS."""
+    found: list[dict[str, Any]] = []
+    for name in COMMANDS:
+        if name in GROUPS:
+            found.append({"name": GROUPS[name], "commands": []})
+        found[-1]["commands"].append(name)
+    return found
+
+
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.rich_config({"command_groups": {"patcache": panels()}})
 @click.version_option(__version__, prog_name="patcache")
 def cli() -> None:
     """Which text embedding model ranks the similarity of your patents best, and how sure are we?

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from patcache.queries.question import Question
     from patcache.store import StoreFolder
 
-NEXT = "next: patcache matrix, patcache cells"
+NEXT = "next: patcache matrix, patcache trend, patcache where MODEL"
 
 
 @click.command()
