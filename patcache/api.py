@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from patcache.queries.levels import ConfusionRow, LevelRow
     from patcache.queries.matrix import PairRow
     from patcache.queries.models import ModelRow
+    from patcache.queries.normality import NormalityRow
     from patcache.queries.power import PowerRow
     from patcache.queries.question import Question
     from patcache.queries.robustness import DrawRow, RobustnessRow
@@ -246,6 +247,12 @@ class Store(StoreFolder):
         from patcache.queries.agreement import agreement
 
         return agreement(self, _question(sample, question))
+
+    def normality(self, sample: str | None = None, **question: Any) -> Listing[NormalityRow]:
+        """Whether each model's values could be normal (Shapiro-Wilk, Lilliefors)."""
+        from patcache.queries.normality import normality_of_models
+
+        return normality_of_models(self, _question(sample, question))
 
     def tuples(
         self,

@@ -9,10 +9,11 @@ import pytest
 from click.testing import CliRunner
 from scipy.stats import skew
 
+from patcache import Store
 from patcache.cli import cli
 from patcache.queries.normality import normality_of_models
 from patcache.queries.question import Question
-from tests.queries.fill import STUDY, Tuples, fill
+from tests.queries.fill import STUDY, Tuples, Value, fill
 
 
 def test_models_that_vary_stand_still_or_are_undefined(tmp_path: Path) -> None:
@@ -53,3 +54,12 @@ def test_models_that_vary_stand_still_or_are_undefined(tmp_path: Path) -> None:
         "too few",
     ]
     assert "nan" not in CliRunner().invoke(cli, ["normality", "--store", str(store.path)]).stdout
+
+
+def test_python_asks_as_the_command_does(tmp_path: Path) -> None:
+    values: list[Value | None] = [(60 * rank, 0) for rank in (0, 2, 4, 4, 6, 8)]
+    fill(tmp_path, Tuples([STUDY] * 6, [2020] * 6, ["A"] * 6, {"one": values}))
+    (row,) = Store(tmp_path).normality("main")
+    # RCI 1 - rank / 18 of 9, 8, 7, 7, 6, 5 ninths: symmetric about 7.
+    assert (row.model, row.n, row.outcome) == ("one", 6, "tested")
+    assert row.skewness == pytest.approx(0, abs=1e-12)
