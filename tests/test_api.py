@@ -10,6 +10,7 @@ import pytest
 
 import patcache
 from patcache.embedders.python import from_object
+from patcache.errors import PatcacheError
 from tests.corpus import write_patents
 
 
@@ -76,6 +77,11 @@ def test_any_object_with_encode_is_a_model_and_encodes_each_text_once(
     study.add(embedder)
     assert model.n_encoded - n_probed == report.n_encoded  # the same texts
     assert "letters" in [row.model for row in study.leaderboard("again")]
+
+
+def test_a_label_that_no_list_could_name_is_refused(study: patcache.Store) -> None:
+    with pytest.raises(PatcacheError, match="the label 'a,b' holds a comma"):
+        study.add("random", label="a,b", seed=9)
 
 
 def test_names_that_are_not_public_are_not_there() -> None:
