@@ -39,9 +39,10 @@ class Question:
     """Everything that changes what a leaderboard, a matrix or a list of cells says.
 
     sample: None is the only one, or the one that all others are draws of. years, sections, models:
-    None is all of them. is_common: only tuples that are defined for every model. dmax: "paper" shows RCI with m * m / 2, as the study
-    prints it; no test changes. n_resamples: of the tests by resampling (None: 9,999), and of the
-    intervals, which are otherwise the limit of many; seed: of both.
+    None is all of them. is_common: only tuples that are defined for every model. dmax: "paper"
+    shows RCI with m * m / 2, as the study prints it; no test changes. n_resamples: of the tests by
+    resampling (None: 9,999), and of the intervals, which are otherwise the limit of many; seed: of
+    both.
     Errors: ValueError for a choice that is none.
     """
 

@@ -138,10 +138,10 @@ def test_one_tuple_has_ties_as_spans_of_ranks(path: Path) -> None:
     ("arguments", "exit_code", "words"),
     [
         (("tuples", "--show", "77"), 3, "its tuples are numbered 0 to 29"),
-        (("tuples", "--between", "good"), 2, "'good' are not two models"),
+        (("tuples", "--between", "good"), 2, "'good' does not name two models"),
         (("tuples", "--between", "good,best"), 3, "no scores of best"),
         (("tuples", "--top", "0"), 2, "--top"),
-        (("distribution", "--of", "rci", "--by", "level"), 1, "RCIs have no level"),
+        (("distribution", "--of", "rci", "--by", "level"), 2, "RCIs have no level"),
         (("levels", "--years", "1990"), 3, "no tuples in this slice"),
         (("agreement", "--sample", "no"), 3, "no sample 'no'"),
         (("agreement", "--test", "u"), 2, "No such option"),
