@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 Mode = Literal["read", "write", "sandbox"]  # sandbox: read-only, for SQL that users write
 
 QUIET = "SET enable_progress_bar = false"  # DuckDB's own would draw over ours
+INTERRUPTED = "Query interrupted"
 LOCK_DOWN = (
     "SET python_enable_replacements = false",
     "SET enable_external_access = false",
@@ -71,10 +72,28 @@ class Attachment:
             if self.mode == "sandbox":
                 self.instance.close()
             elif self.file.readers == 0:
-                self.instance.execute(f"DETACH {self.alias}")
+                self._detach()
             if self.mode != "read":
                 self.file.has_writer = False
             self.file.changed.notify_all()
+
+    def _detach(self) -> None:
+        try:
+            self.instance.execute(f"DETACH {self.alias}")
+        except RuntimeError:  # Ctrl-C: all the same, the file must not stay attached
+            self.instance.execute(f"DETACH DATABASE IF EXISTS {self.alias}")
+            raise
+
+
+@contextmanager
+def ctrl_c_as_itself() -> Iterator[None]:
+    """Turns DuckDB's own error for a statement that Ctrl-C ended into KeyboardInterrupt."""
+    try:
+        yield
+    except RuntimeError as error:
+        if str(error) != INTERRUPTED:
+            raise
+        raise KeyboardInterrupt from error
 
 
 _files: dict[Path, _File] = {}

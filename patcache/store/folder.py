@@ -141,18 +141,20 @@ class StoreFolder:
         low, high = WRITER_PAUSE_S if mode == "write" else READER_PAUSE_S
         while True:
             try:
-                attachment = attach.acquire(self.database_path, mode, deadline)
+                with attach.ctrl_c_as_itself():
+                    attachment = attach.acquire(self.database_path, mode, deadline)
                 break
             except duckdb.Error as error:
                 self._explain(error, deadline)
             except TimeoutError as error:
                 raise self._busy("another thread of this process") from error
             time.sleep(random.uniform(low, high))
-        try:
-            with attachment.cursor() as cursor:
-                yield cursor
-        finally:
-            attachment.release()
+        with attach.ctrl_c_as_itself():
+            try:
+                with attachment.cursor() as cursor:
+                    yield cursor
+            finally:
+                attachment.release()
 
     def _explain(self, error: duckdb.Error, deadline: float) -> None:
         """Returns where another try is worth it; raises what the user can understand otherwise."""

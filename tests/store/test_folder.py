@@ -13,7 +13,7 @@ import duckdb
 import pytest
 
 from patcache.errors import NotThere, StoreBusy, StoreRefused, WriteFailed
-from patcache.store import StoreFolder
+from patcache.store import StoreFolder, attach
 from patcache.store.migrate import migrations
 
 COUNT = "SELECT count(*) FROM data.requests"
@@ -262,3 +262,50 @@ def test_a_full_disk_is_named_and_the_store_goes_on_once_there_is_room(small_dis
         cursor.execute("INSERT INTO data.requests VALUES ('key', 'spec')")
     with StoreFolder(store.path).read() as cursor:
         assert cursor.execute("SELECT count(*) FROM data.requests").fetchone() == (1,)
+
+
+@pytest.mark.parametrize("way", ["read", "write", "sandbox"])
+def test_ctrl_c_in_a_statement_is_ctrl_c_and_leaves_the_store_free(
+    tmp_path: Path, way: str
+) -> None:
+    store = StoreFolder(tmp_path / "store")
+    with pytest.raises(KeyboardInterrupt), getattr(store, way)() as cursor:
+        if way == "write":
+            cursor.execute(INSERT, ["half"])
+        raise RuntimeError("Query interrupted")  # what DuckDB makes of Ctrl-C
+    assert count(store) == 0
+    with store.write() as cursor:
+        cursor.execute(INSERT, ["whole"])
+    assert count(store) == 1
+    with pytest.raises(RuntimeError, match="another error"), store.read():
+        raise RuntimeError("another error")
+
+
+def test_ctrl_c_while_the_file_is_let_go_does_not_keep_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = StoreFolder(tmp_path / "store")
+
+    class Pressed:
+        """A connection in which Ctrl-C ends the first statement."""
+
+        def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
+            self.connection, self.is_pressed = connection, False
+
+        def cursor(self) -> duckdb.DuckDBPyConnection:
+            return self.connection.cursor()
+
+        def execute(self, statement: str) -> None:
+            if statement.startswith("DETACH") and not self.is_pressed:
+                self.is_pressed = True
+                raise RuntimeError("Query interrupted")
+            self.connection.execute(statement)
+
+    instance = attach._instance
+    with monkeypatch.context() as patched:
+        patched.setattr(attach, "_instance", lambda: Pressed(instance()))
+        with pytest.raises(KeyboardInterrupt):
+            count(store)
+    with store.write() as cursor:  # no other process or thread is said to have it
+        cursor.execute(INSERT, ["whole"])
+    assert count(store) == 1
