@@ -27,7 +27,7 @@ class CellRow:
     """One model in one year, section or cell; year or section is None where all are meant.
 
     outcome: "too few" (in no test here), "no difference" (from none of its rivals: all values
-    equal) or "tested". low, high: 95 % interval of the mean, None with fewer than two tuples.
+    equal) or "tested". low, high: 95 % interval of the mean, None with fewer than three tuples.
     n_rivals: models it was tested against here. is_winner: no model that was tested here has a
     higher mean.
     """

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from patcache.errors import PatcacheError
 from patcache.kernels.corrections import adjust
 from patcache.kernels.equivalence import equivalence as test
 from patcache.kernels.outcomes import MIN_DEFINED, Outcome
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from patcache.store import StoreFolder
 
 MARGIN = 0.02
+MOST_ALPHA = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +56,18 @@ def equivalence(
     """Two one-sided paired tests of every ordered pair of a slice, best model first.
 
     margin: in the units of the indicator (RCI). The question's test and alternative play no part.
-    Errors: as for the leaderboard; ValueError for a margin that is not above 0.
+    Errors: as for the leaderboard; ValueError for a margin that is not above 0; PatcacheError for
+    an alpha of 0.5 or more.
     """
-    comparison = compare(store, question or Question())
-    paired, asked = comparison.paired, comparison.question
+    asked = question or Question()
+    if asked.alpha >= MOST_ALPHA:
+        raise PatcacheError(
+            f"alpha {asked.alpha:g} is too large here",
+            "two one-sided tests go with an interval of confidence 1 - 2 alpha",
+            f"an alpha below {MOST_ALPHA:g}, such as --alpha 0.05",
+        )
+    comparison = compare(store, asked)
+    paired = comparison.paired
     found = test(paired.n[0], paired.mean[0], paired.standard_error[0], margin)
     is_tested = ~np.isnan(found.not_worse)
     corrected = [
@@ -129,9 +139,9 @@ def _times_faster(model: ScoredModel, other: ScoredModel) -> float | None:
 def _notes(question: Question, margin: float, has_pairs: bool) -> tuple[str, ...]:
     confidence = f"{100 * (1 - 2 * question.alpha):g} %"
     return (
+        *(() if has_pairs else (ONE_MODEL,)),
         f"equivalent: within {margin:g} either way; not worse: at most {margin:g} worse; worse: by "
         f"more than {margin:g}; not shown: the tuples do not tell",
+        "speed: how many times as many texts a second as the other encodes",
         f"{confidence} intervals of single pairs, uncorrected; standard errors cell by cell",
     )
-        *(() if has_pairs else (ONE_MODEL,)),
-        "speed: how many times as many texts a second as the other encodes",

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 class LeaderboardRow:
     """One model. group: models that share a number could not be told apart, or "too few".
 
-    mean: of the indicator (RCI or Kendall) over n tuples; low, high: its 95 % interval; all three
-    None without a defined tuple. s_per_text: None where nothing was encoded in this store.
+    mean: of the indicator (RCI or Kendall) over n tuples, None without one; low, high: its 95 %
+    interval, None with fewer than three. s_per_text: None where nothing was encoded in this store.
     """
 
     group: str = column("group")

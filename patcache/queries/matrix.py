@@ -25,7 +25,8 @@ class PairRow:
     """One ordered pair: `model` against `other`.
 
     outcome: "tested", "no difference" (p is 1) or "too few" (no p). p_adjusted is what alpha is
-    compared with. superiority: probability that a value of model is larger, ties half.
+    compared with: below it model beats other; with the alternative "less" other beats model, and
+    that is in its row. superiority: probability that a value of model is larger, ties half.
     mean_difference: model minus other over the n_common tuples defined for both, with its 95 %
     interval; median_difference: of the two models' own medians.
     """

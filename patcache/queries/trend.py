@@ -24,11 +24,12 @@ def trend(
     Source: Figure 4 of the study. Errors: as for the leaderboard.
     """
     listing = cells(store, question, by="year", family=family)
-    return replace(listing, notes=(*_gaps(listing), *listing.notes))
+    return replace(listing, notes=(*_gaps(listing, question), *listing.notes))
 
 
-def _gaps(listing: Listing[CellRow]) -> list[str]:
-    """The years between the first and the last that have no tuple."""
+def _gaps(listing: Listing[CellRow], question: Question | None) -> list[str]:
+    """The years without a tuple, of those asked for, else between the first and the last."""
     years = {row.year for row in listing if row.year is not None}
-    missing = sorted(set(range(min(years), max(years) + 1)) - years)
+    asked = question.years if question is not None else None
+    missing = sorted(set(asked or range(min(years), max(years) + 1)) - years)
     return [f"no tuples in {year_spans(missing)}"] if missing else []

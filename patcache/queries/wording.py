@@ -61,7 +61,8 @@ def indicator_words(question: Question, chances: Sequence[float]) -> str:
     """The indicator with its level of chance: "RCI (chance 0.352)"."""
     low, high = (f"{value:.3f}" for value in (min(chances), max(chances)))
     chance = low if low == high else f"{low}-{high}"
-    paper = ", largest distance m*m/2 as in the paper" if question.dmax == "paper" else ""
+    is_paper = question.dmax == "paper" and question.indicator == "footrule"
+    paper = ", largest distance m*m/2 as in the paper" if is_paper else ""
     return f"{INDICATOR_NAMES[question.indicator]} (chance {chance}{paper})"
 
 
@@ -72,9 +73,9 @@ def interval_words(question: Question) -> str:
         if question.n_resamples is None
         else f"{question.n_resamples:,} resamples, seed {question.seed}"
     )
-    return f"95 % intervals: bootstrap over targets, cell by cell; {way}"
     if question.n_resamples is not None and question.n_resamples < FEW_RESAMPLES:
         way += f"; fewer than {FEW_RESAMPLES:,} leave their ends to luck"
+    return f"95 % intervals: bootstrap over targets, cell by cell; {way}"
 
 
 def named(items: Sequence[str]) -> str:

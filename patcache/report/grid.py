@@ -57,7 +57,9 @@ def cell_text(value: Any, fmt: str = "", whole: str = ",") -> str:
     if isinstance(value, (int, float)):
         if fmt in NAMED_FORMATS:
             return NAMED_FORMATS[fmt](value)
-        return format(value, fmt or (whole if isinstance(value, int) else ".4g"))
+        text = format(value, fmt or (whole if isinstance(value, int) else ".4g"))
+        is_minus_zero = text.startswith("-") and not text.strip("-0.%")
+        return format(0.0, fmt or ".4g") if is_minus_zero else text
     if isinstance(value, (list, tuple)):
         return ", ".join(cell_text(item, whole=whole) for item in value)
     return value.hex() if isinstance(value, bytes) else str(value)

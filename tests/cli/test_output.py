@@ -13,6 +13,7 @@ import pytest
 
 from patcache.cli.output import use_utf8, write_listing, write_rows
 from patcache.listing import Listing, column
+from patcache.report.grid import cell_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +96,14 @@ def test_values_of_sql_are_written_as_what_they_are(capsys: pytest.CaptureFixtur
         "f": None,
         "g": True,
     }
+
+
+def test_no_number_is_a_zero_with_a_minus() -> None:
+    assert cell_text(-0.0004, "+.3f") == "+0.000"
+    assert cell_text(-0.0004, ".3f") == "0.000"
+    assert cell_text(-0.0, ".1%") == "0.0%"
+    assert cell_text(-0.0005001, "+.3f") == "-0.001"
+    assert [cell_text(-0.0004), cell_text(0), cell_text(-10)] == ["-0.0004", "0", "-10"]
 
 
 def test_whole_numbers_of_sql_are_not_grouped(capsys: pytest.CaptureFixture[str]) -> None:

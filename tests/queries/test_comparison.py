@@ -217,6 +217,8 @@ def test_the_paper_maximum_changes_what_is_shown_and_no_test(
         assert row.mean == pytest.approx(np.mean(shown), abs=1e-12)
     assert [row.beats for row in paper] == [row.beats for row in exact]
     assert "as in the paper" in paper.caption[0]
+    kendall = leaderboard(scored, Question(dmax="paper", indicator="concordance"))
+    assert "Kendall (chance 0.000)" in kendall.caption[0]
 
 
 def test_cells_are_the_matrices_of_their_slices(scored: StoreFolder) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from patcache.errors import PatcacheError
 from patcache.kernels.corrections import adjust
 from patcache.queries.equivalence import equivalence
 from patcache.queries.leaderboard import leaderboard
@@ -64,6 +65,12 @@ def test_the_verdicts_are_what_one_would_say(store: StoreFolder) -> None:
     assert verdict["best", "far"] == "not worse"
     strict = {(r.model, r.other): r.verdict for r in equivalence(store, margin=0.018)}
     assert strict["near", "best"] == "not shown"
+
+
+def test_an_alpha_whose_interval_has_no_confidence_is_refused(store: StoreFolder) -> None:
+    assert "2 % intervals of single" in equivalence(store, Question(alpha=0.49)).notes[-1]
+    with pytest.raises(PatcacheError, match="alpha 0.5 is too large here"):
+        equivalence(store, Question(alpha=0.5))
 
 
 def test_the_interval_is_the_one_that_goes_with_the_tests(store: StoreFolder) -> None:

@@ -55,6 +55,12 @@ def test_a_trend_says_how_many_each_model_beats_in_each_year(scored: StoreFolder
     assert row.high == pytest.approx(row.mean + half, abs=0.02 * half)
 
 
+def test_a_year_that_was_not_asked_for_is_not_said_to_lack_tuples(scored: StoreFolder) -> None:
+    assert not any("no tuples" in n for n in trend(scored, Question(years=(2010, 2012))).notes)
+    asked = Question(years=(2010, 2012, 2013, 2020))
+    assert trend(scored, asked).notes[0] == "no tuples in 2013, 2020"
+
+
 def test_years_without_tuples_are_named_and_are_no_rows(scored: StoreFolder) -> None:
     listing = trend(scored)
     assert sorted({row.year for row in listing if row.year}) == [2010, 2011, 2012, 2014]

@@ -46,7 +46,7 @@ def skew_text(row: DistributionRow) -> str:
     """Skewness and the side of the long tail, "-0.42 left"; or in words why there is none."""
     if row.skewness is None:
         return row.skew
-    return f"{row.skewness:+.2f} {SIDES[row.skew]}"
+    return f"{row.skewness:+z.2f} {SIDES[row.skew]}"
 
 
 def sparkline(counts: Sequence[int], width: int = WIDTH) -> str:

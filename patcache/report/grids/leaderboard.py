@@ -44,4 +44,4 @@ def interval_text(low: float | None, high: float | None, between: str) -> str:
     """An interval as "0.652 ─●─ 0.670"."""
     if low is None or high is None:
         return MISSING
-    return f"{low:.3f}{between}{high:.3f}"
+    return f"{low:z.3f}{between}{high:z.3f}"

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from patcache.quantities import p_text
-from patcache.report.grid import MISSING, Grid
+from patcache.report.grid import MISSING, Grid, cell_text
 
 if TYPE_CHECKING:
     from patcache.listing import Listing
@@ -47,7 +47,7 @@ def difference_cell(pair: PairRow) -> str:
 
 
 def _number(value: float | None, fmt: str, pair: PairRow) -> str:
-    return MISSING if value is None else format(value, fmt) + "*" * pair.beats
+    return MISSING if value is None else cell_text(value, fmt) + "*" * pair.beats
 
 
 def title_of_matrix(show: str, question: Question) -> str:
