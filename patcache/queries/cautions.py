@@ -23,7 +23,7 @@ OTHER_TEST: dict[TestName, TestName] = {
     "permutation": "u",
     "bootstrap": "u",
 }
-FEW = 20  # tuples, below which a bootstrap test is too sure of itself
+FEW = 20  # tuples, below which a bootstrap is too sure of itself
 
 
 def cautions(comparison: Comparison) -> tuple[str, ...]:
@@ -118,7 +118,7 @@ def _means(comparison: Comparison) -> list[str]:
         return []
     return [
         f"ahead by {TEST_NAMES[comparison.question.test]}, though the 95 % interval of the mean "
-        f"difference holds 0: {named(found)}"
+        f"difference is not above 0: {named(found)}"
     ]
 
 
@@ -138,6 +138,17 @@ def _resampling(comparison: Comparison) -> list[str]:
             f"of {n_tests:,}: ask for more than {wanted:,} (--resamples)"
         )
     return notes + few_for_bootstrap(comparison)
+
+
+def few_for_intervals(n: IntArray) -> list[str]:
+    """Whether an interval is of few tuples; n: tuples of every mean or difference shown.
+
+    Simulated on RCIs of 6 candidates, 95 % intervals hold the mean in 77 % of draws of 3 tuples,
+    87 % of 5, 91 % of 10, 93 % of 20, and 94 to 95 % from 50 on.
+    """
+    if not ((n >= MIN_DEFINED) & (n < FEW)).any():
+        return []
+    return [f"with fewer than {FEW} tuples a 95 % interval is too narrow: of 5, it holds 87 %"]
 
 
 def few_for_bootstrap(comparison: Comparison) -> list[str]:

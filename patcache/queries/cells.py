@@ -9,7 +9,7 @@ import numpy as np
 
 from patcache.kernels.outcomes import MIN_DEFINED, Outcome
 from patcache.listing import Listing, column, known
-from patcache.queries.cautions import cautions
+from patcache.queries.cautions import cautions, few_for_intervals
 from patcache.queries.comparison import EQUAL_DIGITS, Comparison, compare
 from patcache.queries.question import Question
 from patcache.queries.wording import interval_words
@@ -71,7 +71,11 @@ def cells(
     )
     scope = " of all" if family == "sweep" else " in each of"
     scope = f"{scope} {len(parts):,} {by}s" if len(parts) > 1 else f" in 1 {by}"
-    notes = (*cautions(comparison), interval_words(comparison.question))
+    notes = (
+        *cautions(comparison),
+        interval_words(comparison.question),
+        *few_for_intervals(comparison.counts.n_defined),
+    )
     return Listing(CellRow, rows, comparison.caption(scope), notes)
 
 

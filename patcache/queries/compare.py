@@ -14,7 +14,7 @@ from patcache.kernels.outcomes import Outcome
 from patcache.kernels.utest import u_test
 from patcache.listing import Listing, column, known
 from patcache.queries import comparison
-from patcache.queries.cautions import data_cautions
+from patcache.queries.cautions import data_cautions, few_for_intervals
 from patcache.queries.comparison import EQUAL_DIGITS, Comparison
 from patcache.queries.counts import IN_SLICE
 from patcache.queries.question import Question
@@ -128,8 +128,10 @@ def compare(
     rows = tuple(_row(sides, model) for model in order)
     notes = (
         *_ranking(sides, order),
+        *_means(rows),
         *_cautions(sides, alone, is_split=split is not None),
         interval_words(sides.question) + "; those of differences: variances add",
+        *few_for_intervals(np.array([n for row in rows for n in (row.n_first, row.n_second)])),
     )
     return Listing(CompareRow, rows, _caption(sides), notes)
 
@@ -156,11 +158,12 @@ def _on_one_axis(first: Comparison, second: Comparison) -> tuple[IntArray, IntAr
 
 
 def _best_first(sides: _Sides) -> list[int]:
-    """Models by the mean of their two means; those without one last, equal ones by name."""
+    """Models by the mean of their two means, equal ones by name; those that lack one last."""
     both = np.stack([sides.mean(0), sides.mean(1)])
-    mean = np.where(np.isnan(both).all(axis=0), -np.inf, np.nan_to_num(both).mean(axis=0))
+    n_lacking = np.isnan(both).sum(axis=0)
+    mean = np.nan_to_num(both).sum(axis=0) / np.maximum(2 - n_lacking, 1)
     labels = sides.found[0].labels
-    return sorted(range(len(labels)), key=lambda i: (-mean[i], labels[i]))
+    return sorted(range(len(labels)), key=lambda i: (n_lacking[i], -mean[i], labels[i]))
 
 
 def _row(sides: _Sides, model: int) -> CompareRow:
@@ -246,6 +249,22 @@ def _ranking(sides: _Sides, order: list[int]) -> list[str]:
     ]
     changed = f"ranks that change: {named(moved)}" if moved else "no rank changes"
     return [f"ranking: Kendall's tau-b {tau:.3f} between the sides; {changed}"]
+
+
+def _means(rows: tuple[CompareRow, ...]) -> list[str]:
+    """Where a verdict by rank lacks a difference of means to show for it."""
+    odd = [
+        row.model
+        for row in rows
+        if (row.verdict == HIGHER and (row.low is None or row.low <= 0))
+        or (row.verdict == LOWER and (row.high is None or row.high >= 0))
+    ]
+    if not odd:
+        return []
+    return [
+        "higher or lower by U-test, though the 95 % interval of the difference is not on that side "
+        f"of 0: {named(odd)}"
+    ]
 
 
 def _cautions(sides: _Sides, alone: tuple[list[str], list[str]], *, is_split: bool) -> list[str]:

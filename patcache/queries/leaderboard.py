@@ -11,7 +11,7 @@ from patcache.kernels.groups import group_label, rank_groups
 from patcache.kernels.outcomes import MIN_DEFINED, Outcome
 from patcache.kernels.power import smallest_difference
 from patcache.listing import Listing, column, known
-from patcache.queries.cautions import cautions
+from patcache.queries.cautions import cautions, few_for_intervals
 from patcache.queries.comparison import Comparison, compare
 from patcache.queries.power import POWER, strictest_alpha
 from patcache.queries.question import Question
@@ -59,6 +59,7 @@ def leaderboard(store: StoreFolder, question: Question | None = None) -> Listing
         *cautions(comparison),
         *_power_notes(comparison),
         interval_words(comparison.question),
+        *few_for_intervals(comparison.counts.n_defined),
     )
     return Listing(LeaderboardRow, rows, comparison.caption(), notes)
 

@@ -14,7 +14,12 @@ from patcache.kernels.effects import superiority
 from patcache.kernels.outcomes import Outcome
 from patcache.kernels.utest import u_test
 from patcache.listing import Listing, column, known
-from patcache.queries.cautions import OTHER_TEST, data_cautions, few_for_bootstrap
+from patcache.queries.cautions import (
+    OTHER_TEST,
+    data_cautions,
+    few_for_bootstrap,
+    few_for_intervals,
+)
 from patcache.queries.comparison import Comparison, compare
 from patcache.queries.question import Question, subject_of
 from patcache.queries.testing import PairTests, run_tests
@@ -87,8 +92,9 @@ def where(
         *_other_test(comparisons, rows, model, against),
         *_means(rows, asked),
         *data_cautions(comparisons[0]),
-        *few_for_bootstrap(comparisons[-1]),
+        *_few(comparisons),
         interval_words(asked),
+        *few_for_intervals(np.array([row.n for row in rows])),
     )
     return Listing(WhereRow, _top(ranked, top), _caption(comparisons, rows, model), notes)
 
@@ -257,6 +263,11 @@ def _other_test(
     return [f"{names[0]} and {names[1]} disagree on {total:,} of {len(rows):,} rows: {words}"]
 
 
+def _few(comparisons: list[Comparison]) -> list[str]:
+    """Whether tuples are too few for the test in a section or a year."""
+    return [*dict.fromkeys(note for one in comparisons for note in few_for_bootstrap(one))]
+
+
 def _means(rows: list[WhereRow], question: Question) -> list[str]:
     """How many verdicts by rank lack a difference of means to show for it."""
     odd = [row for row in rows if row.verdict in (WINS, LOSES) and not _is_apart(row)]
@@ -264,7 +275,7 @@ def _means(rows: list[WhereRow], question: Question) -> list[str]:
         return []
     return [
         f"ahead or behind by {TEST_NAMES[question.test]}, though the 95 % interval of the mean "
-        f"difference holds 0: {len(odd):,}"
+        f"difference is not on that side of 0: {len(odd):,}"
     ]
 
 

@@ -231,3 +231,23 @@ def test_what_cannot_be_compared_is_refused(scored: StoreFolder, tmp_path: Path)
     fill(tmp_path / "two", plain({"weak": [(0, 15)] * 4}), name="more", sample_id=2)
     with pytest.raises(PatcacheError, match="which sample of .*two.*\n.*main, more"):
         compare(scored, with_store=two)
+
+
+def test_a_verdict_by_rank_against_the_means_is_said(tmp_path: Path) -> None:
+    # From 2012 on two thirds are a little better and one third much worse: U says higher (200 of
+    # 300 pairs are), while the mean falls by 20 / 3 of 18.
+    values: dict[str, list[Value | None]] = {
+        "swung": [(120, 0)] * 30 + [(60, 0)] * 200 + [(1080, 0)] * 100,
+        "later": [None] * 30 + [(0, 0)] * 300,
+        "poor": [(1080, 0)] * 330,
+    }
+    years = [2010] * 30 + [2012] * 300
+    store = fill(tmp_path / "store", Tuples([STUDY] * 330, years, ["A"] * 330, values))
+    listing = compare(store, split=2012)
+    assert [row.model for row in listing] == ["swung", "poor", "later"]  # a mean on one side: last
+    swung = listing[0]
+    assert (swung.verdict, swung.high is not None and swung.high < 0) == ("higher", True)
+    assert any("is not on that side of 0: swung" in note for note in listing.notes)
+    assert not any("too narrow" in note for note in listing.notes)
+    few = compare(store, Question(models=("poor",), years=(2010, 2012)), split=2012)
+    assert not any("is not on that side" in note for note in few.notes)

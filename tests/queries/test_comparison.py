@@ -272,7 +272,7 @@ def test_a_win_by_rank_without_one_by_mean_is_said(tmp_path: Path) -> None:
     }
     store = fill(tmp_path / "s", Tuples([STUDY] * 720, [2020] * 720, ["A"] * 720, values))
     notes = " ".join(leaderboard(store).notes)
-    assert "the 95 % interval of the mean difference holds 0: constant > random" in notes
+    assert "the 95 % interval of the mean difference is not above 0: constant > random" in notes
     assert "the level of chance is inside the interval of" in notes
 
 

@@ -136,3 +136,15 @@ def test_many_long_names_become_numbers_with_a_key(tmp_path: Path) -> None:
     lines = title_of_parts(listing, "rci")[1:]
     assert max(map(len, lines)) <= 100
     assert " · ".join(lines).split(" · ")[11] == "12 a-model-of-long-name-11"
+
+
+def test_intervals_of_few_tuples_are_said_to_be_too_narrow(tmp_path: Path) -> None:
+    def notes(n: int) -> str:
+        values = {"good": GOOD[:n], "bad": BAD[:n]}
+        tuples = Tuples([STUDY] * n, [2010] * n, ["A"] * n, values)
+        return " ".join(trend(fill(tmp_path / str(n), tuples)).notes)
+
+    assert "too narrow" in notes(3)
+    assert "too narrow" in notes(19)
+    assert "too narrow" not in notes(20)
+    assert "too narrow" not in notes(2)  # which have no interval
