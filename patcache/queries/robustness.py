@@ -218,8 +218,10 @@ def _agreement(draws: Draws) -> list[str]:
 def _shared(draws: Draws) -> list[str]:
     if draws.shared is None:
         return []
+    is_one_corpus = len({draw.corpus_digest for draw in draws.draws}) == 1
+    of = "all are of one corpus" if is_one_corpus else "all are of one store"
     return [
-        f"two draws have {draws.shared:.0%} of their targets in common, and all are of one corpus: "
+        f"two draws have {draws.shared:.0%} of their targets in common, and {of}: "
         "they are not independent"
     ]
 

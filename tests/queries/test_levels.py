@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise, permutations, product
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from patcache.queries import similarities as reading
 from patcache.queries.levels import level_confusion, levels
 from patcache.queries.question import Question
 from patcache.records import Shape
+from patcache.report.grids.levels import grid_of_levels
 from patcache.store import StoreFolder
 from tests.queries.fill import STUDY, Tuples, fill, from_similarities
 
@@ -76,6 +78,19 @@ def test_accuracy_is_the_mean_over_targets_of_pairs_in_gold_order(
         error = raw.std(ddof=1) / np.sqrt(len(raw))
         if raw.mean() < 0.9:  # nearer to 1 the interval bends away from it
             assert row.high - row.low == pytest.approx(2 * 1.96 * error, rel=0.2)
+
+
+def test_a_table_says_that_pairs_of_levels_have_different_numbers_of_targets(
+    scored: StoreFolder, tuples: Tuples
+) -> None:
+    grid = grid_of_levels(levels(scored))
+    pairs = [(1, 2), (2, 3), (2, 6), (3, 4), (4, 5), (5, 6)]
+    n = [len(in_order(tuples, "strong", *pair)) for pair in pairs]
+    assert min(n) < max(n)
+    assert grid.cells[0][:2] == ("strong", f"{min(n)}-{max(n)}")
+    few = levels(scored, Question(models=("weak",)))
+    alike = replace(few, rows=few.rows[:1])
+    assert grid_of_levels(alike).cells[0][1] == str(few[0].n)
 
 
 def test_shares_of_places_are_the_mean_over_every_way_to_break_ties(

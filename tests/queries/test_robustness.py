@@ -190,6 +190,7 @@ def test_draws_of_another_corpus_and_missing_ones_are_named(three: StoreFolder) 
         cursor.execute("UPDATE data.samples SET corpus_digest = 'two' WHERE name = 'sample2'")
     notes = robustness(three, Question("sample1"), values=[1, 2, 5]).notes
     assert any("another state of the corpus" in note and "sample2" in note for note in notes)
+    assert not any("one corpus" in note for note in notes)
     assert any("not drawn: seed 5" in note for note in notes)
     with pytest.raises(NotThere, match="is scored for nobody"):
         robustness(three, Question("sample1", models=("nobody",)))

@@ -18,8 +18,9 @@ def grid_of_levels(listing: Listing[LevelRow]) -> Grid:
     lines = []
     for model in dict.fromkeys(row.model for row in listing):
         rows = [found.get((model, pair)) for pair in pairs]
-        n = max((row.n for row in rows if row is not None), default=0)
-        lines.append((model, cell_text(n), *map(accuracy_cell, rows)))
+        n = sorted({row.n for row in rows if row is not None}) or [0]
+        targets = cell_text(n[0]) if len(n) == 1 else f"{n[0]:,}-{n[-1]:,}"
+        lines.append((model, targets, *map(accuracy_cell, rows)))
     headings = ("model", "targets", *(f"{shallow}<{deep}" for shallow, deep in pairs))
     return Grid(headings, tuple(lines), (False, True, *[True] * len(pairs)))
 
